@@ -13,7 +13,6 @@ from .design import Trial, frozen_mapping
 from .fields import forbid, need, need_number
 
 Role = Literal["system", "user", "assistant"]
-Finish = Literal["stop", "length", "content_filter", "refusal", "other"]
 TRUNCATED = "truncated"
 """Reason of a reply that is invalid since the limit on tokens ended it."""
 
@@ -118,6 +117,8 @@ class Place:
 class Completion:
     """A model's answer, alike for all providers.
 
+    ``finish`` is how it ended: ``stop`` and ``length`` are ends of a reply, ``content_filter`` and
+    ``refusal`` of none. Any other word is the provider's own, and no end that is known.
     ``served_model`` is the model that the provider says answered, empty where it does not say.
     ``usage`` holds token counts (``input``, ``output``), ``latency`` is in seconds without
     queueing and failed attempts (None where the provider cannot tell), ``body`` is the reply as
@@ -128,7 +129,7 @@ class Completion:
     """
 
     text: str = field(repr=False)
-    finish: Finish
+    finish: str
     served_model: str
     usage: Mapping[str, int] = field(default_factory=dict)
     latency: float | None = None

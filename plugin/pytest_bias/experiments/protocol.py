@@ -132,8 +132,8 @@ class Subject:
 
         Raises InvalidReply when no attempt gave a valid reply. Left uncaught, the trial is missing
         under its ``reason``: ``empty``, ``refusal``, ``content_filter``, ``truncated``,
-        ``not_json``, ``no_number``, ``missing_field``, ``extra_field``, ``wrong_type``,
-        ``unknown_option`` or a reason of ``check`` or the reply's own validators.
+        ``unknown_end_WORD``, ``not_json``, ``no_number``, ``missing_field``, ``extra_field``,
+        ``wrong_type``, ``unknown_option`` or a reason of ``check`` or the reply's own validators.
 
         Parameters
         ----------

@@ -139,11 +139,13 @@ def unfenced(text: str) -> str | None:
 def accept_text(text: str, finish: str, check: Callable[[str], None] | None = None) -> str:
     """``text`` itself when it says something, and ``check`` has nothing against it.
 
-    Raises InvalidReply ``refusal`` or ``content_filter`` when the provider says so, ``empty`` for
+    Raises InvalidReply ``refusal`` or ``content_filter`` when the provider says so,
+    ``unknown_end_WORD`` when it ended it by another WORD than its whole replies, ``empty`` for
     white space.
     """
-    if finish in ("refusal", "content_filter"):
-        raise InvalidReply(finish)
+    if finish not in ("stop", "length"):
+        told = finish in ("refusal", "content_filter")
+        raise InvalidReply(finish if told else f"unknown_end_{finish}")
     if not text.strip():
         raise InvalidReply(TRUNCATED if finish == "length" else "empty")
     _apply(check, text)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from ..experiments.canonical import plain
-from ..experiments.messages import Completion, Finish, Request
-from .adapter import Adapter, counts, parameter_fields, text_of_parts
+from ..experiments.messages import Completion, Request
+from .adapter import Adapter, counts, end_of, parameter_fields, text_of_parts
 from .base import Call, Endpoint, Provider, ProviderContext, api_key
 from .client import GeneratedClient, Vendor, base_url
 
@@ -25,13 +24,6 @@ DEFAULT_LIMIT = 4096
 
 _KEY = "ANTHROPIC_API_KEY"
 _NAMES = {"temperature": "temperature", "max_output_tokens": "max_tokens"}
-_FINISHES: Mapping[object, Finish] = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "refusal",
-}
 _INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
@@ -76,7 +68,7 @@ class AnthropicMessages(Adapter):
         """Parse a Messages reply body; KeyError, TypeError … where it is not one."""
         return Completion(
             text=text_of_parts(body["content"]),
-            finish=_FINISHES.get(body.get("stop_reason"), "other"),
+            finish=end_of(body.get("stop_reason")),
             served_model=str(body["model"]),
             usage=counts(body.get("usage"), input=_INPUT, output=("output_tokens",)),
         )

@@ -30,8 +30,8 @@ from typing import Any
 
 from ..errors import BadSetting, CallFailed, FailureKind
 from ..experiments.canonical import compact, plain
-from ..experiments.messages import Completion, Finish, Request
-from .adapter import counts
+from ..experiments.messages import Completion, Request
+from .adapter import counts, end_of
 from .base import Call, Provider, ProviderContext
 from .failures import status_failure, unencodable
 from .sdk import SHORTEST_SECRET, Secrets, named_secrets, now, parsed
@@ -56,7 +56,6 @@ _WAIT = re.compile(r"try again in (\d+(?:\.\d+)?) ?(ms|s)\b")
 _BUSY = re.compile(r"high demand|overloaded|at capacity|server error", re.IGNORECASE)
 _LOST = re.compile(r"disconnected|connection|network|timed? ?out|error sending", re.IGNORECASE)
 _CUT = re.compile(r"Incomplete response returned, reason: (content_filter|max_output_tokens)")
-_CUTS: Mapping[str, Finish] = {"content_filter": "content_filter", "max_output_tokens": "length"}
 
 
 class Codex:
@@ -292,14 +291,14 @@ def completion_of(
     # place of the JSON that was requested, of which Codex says nothing.
     silent = "turn.completed" in kinds and "agent_message" not in items
     text = ran.last
-    finish: Finish = "other" if silent else "stop"
+    finish = "no_message" if silent else "stop"
     problem = _last_message(ran, errors)
     shown = secrets.redacted(_SECRET_TEXT.sub("***", secrets.hidden(problem)))
     if ran.code != 0 or "turn.failed" in kinds:
         cut = _CUT.search(problem)
         if cut is None:
             raise _failure(name, problem, shown, ran.code)
-        text, finish = "", _CUTS[cut.group(1)]
+        text, finish = "", end_of(cut.group(1))
     elif text is None or not (text or "turn.completed" in kinds):
         problem = f"Codex wrote no last message: {shown}"
         raise CallFailed(model=name, problem=problem, kind="reply")

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 import ssl
-from collections.abc import Mapping
 from contextvars import ContextVar
 from http import HTTPStatus
 from importlib import import_module
 from typing import Any
 
 from ..experiments.canonical import plain
-from ..experiments.messages import Completion, Finish, Request
-from .adapter import Adapter, counts, parameter_fields, text_of
+from ..experiments.messages import Completion, Request
+from .adapter import Adapter, counts, end_of, parameter_fields, text_of
 from .base import Call, Endpoint, Provider, ProviderContext, api_key
 from .client import LIMITS, Client, Unsent, Vendor, base_url
 from .sdk import vendor_seed
@@ -47,22 +46,6 @@ _SCHEMA_FIELDS = (
     "responseMimeType",
     "response mime type",
 )
-
-_FINISHES: Mapping[object, Finish] = {
-    "STOP": "stop",
-    "MAX_TOKENS": "length",
-    "CONTINUATION": "length",  # one request's limit; a second one could go on from there
-    "SAFETY": "content_filter",
-    "PROHIBITED_CONTENT": "content_filter",
-    "BLOCKLIST": "content_filter",
-    "SPII": "content_filter",
-    "RECITATION": "content_filter",
-    "IMAGE_SAFETY": "content_filter",
-    "IMAGE_PROHIBITED_CONTENT": "content_filter",
-    "IMAGE_RECITATION": "content_filter",
-    "ESCALATION": "content_filter",  # "filtered by an escalation rule"
-    "MODEL_ARMOR": "content_filter",
-}
 
 # The SDK hands out no HTTP response, so its client's hook leaves it here, for its status and time.
 _RESPONSES: ContextVar[list[Any]] = ContextVar("responses")
@@ -122,7 +105,7 @@ class GoogleContents(Adapter):
         if not body.get("candidates") and (body.get("promptFeedback") or {}).get("blockReason"):
             return Completion("", "content_filter", served, tokens)
         candidate = body["candidates"][0]
-        finish = _FINISHES.get(candidate.get("finishReason"), "other")
+        finish = end_of(candidate.get("finishReason"))
         # A filter, or a limit met while thinking, leaves no content; but it is said then.
         content = (
             candidate["content"] if "finishReason" not in candidate else candidate.get("content")

@@ -11,8 +11,8 @@ from typing import Any
 
 from ..errors import CallFailed, FailureKind, UnknownName
 from ..experiments.canonical import plain
-from ..experiments.messages import Completion, Finish, Request
-from .adapter import Adapter, counts, parameter_fields, text_of, text_of_parts
+from ..experiments.messages import Completion, Request
+from .adapter import Adapter, counts, end_of, parameter_fields, text_of, text_of_parts
 from .base import DEFAULT_WIRE, Call, Endpoint, Provider, ProviderContext, api_key
 from .client import Client, GeneratedClient, Vendor, base_url
 from .failures import error_details, error_within, is_filtered
@@ -28,11 +28,6 @@ OPENAI = Vendor(
 )
 
 _OLDER, _NEWER = "max_tokens", "max_completion_tokens"
-_FINISHES: Mapping[str, Finish] = {
-    "stop": "stop",
-    "length": "length",
-    "content_filter": "content_filter",
-}
 
 
 class OpenAIChat(Adapter):
@@ -88,7 +83,7 @@ class OpenAIChat(Adapter):
         text = text_of_parts(content) if isinstance(content, list) else text_of(content)
         return Completion(
             text=refusal or text,
-            finish="refusal" if refusal else _FINISHES.get(choice.get("finish_reason"), "other"),
+            finish="refusal" if refusal else end_of(choice.get("finish_reason")),
             served_model=str(body.get("model") or ""),
             usage=_usage(body, "prompt_tokens", "completion_tokens"),
         )
@@ -144,10 +139,6 @@ def _usage(body: Mapping[str, Any], sent: str, replied: str) -> dict[str, int]:
 
 
 _SILENT = frozenset({"message", "reasoning"})
-_INCOMPLETE: Mapping[object, Finish] = {
-    "max_output_tokens": "length",
-    "content_filter": "content_filter",
-}
 _FAILED: Mapping[object, FailureKind] = {
     "rate_limit_exceeded": "rate_limit",
     "server_error": "transient",
@@ -215,12 +206,12 @@ def _parts(body: Mapping[str, Any], kind: str) -> Iterator[Mapping[str, Any]]:
             yield from (part for part in item["content"] if part["type"] == kind)
 
 
-def _finish(body: Mapping[str, Any]) -> Finish:
-    if body["status"] == "incomplete":
-        return _INCOMPLETE.get((body.get("incomplete_details") or {}).get("reason"), "other")
+def _finish(body: Mapping[str, Any]) -> str:
+    status = body["status"]
+    if status == "incomplete":
+        return end_of((body.get("incomplete_details") or {}).get("reason") or status)
     # A call of a tool, say, is no answer.
-    answered = all(item["type"] in _SILENT for item in body["output"])
-    return "stop" if body["status"] == "completed" and answered else "other"
+    return end_of(next((i["type"] for i in body["output"] if i["type"] not in _SILENT), status))
 
 
 _KEY = "OPENAI_API_KEY"

@@ -23,7 +23,7 @@ from pytest_bias.experiments.design import Condition, Factor, Trial
 from pytest_bias.experiments.driver import drive_at_once
 from pytest_bias.experiments.experiment import Experiment, ModelRoles, plan
 from pytest_bias.experiments.measures import Measure, MeasureValue
-from pytest_bias.experiments.messages import Completion, Finish, Place, Request
+from pytest_bias.experiments.messages import Completion, Place, Request
 from pytest_bias.experiments.protocol import Protocol as TrialProtocol
 from pytest_bias.experiments.protocol import Reply, Subject
 from pytest_bias.experiments.records import Outcome, Record, Recording, Records
@@ -65,7 +65,7 @@ def experiment(protocol: TrialProtocol = ask_once, **changes: Any) -> Experiment
     return Experiment(protocol=protocol, **(given | changes))
 
 
-def completion(text: str, finish: Finish = "stop") -> Completion:
+def completion(text: str, finish: str = "stop") -> Completion:
     """A completion with a body as a provider would send it."""
     return Completion(
         text=text,
@@ -87,7 +87,7 @@ class Script:
 
     say: Say
     live: bool = False
-    finish: Finish = "stop"
+    finish: str = "stop"
     places: list[Place] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     rejected: list[tuple[Place, str]] = field(default_factory=list)

@@ -61,6 +61,7 @@ INVALID: dict[str, tuple[str, str, str]] = {
     "white space": (" \n\t\u00a0", "stop", "empty"),
     "nothing for want of room": ("", "length", "truncated"),
     "refused by the provider": (GOOD, "refusal", "refusal"),
+    "ended by no end of the model's": (GOOD, "pause_turn", "unknown_end_pause_turn"),
     "filtered": ("", "content_filter", "content_filter"),
     "refusal in words": ("I'm sorry, but I can't help with that.", "stop", "refusal"),
     "refusing words around a number of its own": (
@@ -156,6 +157,12 @@ def test_free_text_is_taken_as_it_is() -> None:
     assert accept_text("cut off he", "length") == "cut off he"
 
 
+def test_free_text_that_the_model_did_not_end_is_no_reply() -> None:
+    """A canned sentence of a guardrail, half a turn: measured, they would make a bias."""
+    with pytest.raises(InvalidReply, match=r"^unknown_end_guardrail_x$"):
+        accept_text("Sorry, the model cannot answer this question.", "guardrail_x")
+
+
 def reason_of(text: str, finish: str) -> str | None:
     try:
         ruling = accept_object(text, finish, Ruling)
@@ -168,7 +175,7 @@ def reason_of(text: str, finish: str) -> str | None:
 @given(st.text(st.characters(codec=None)), st.sampled_from(["stop", "length", "other"]))
 def test_any_text_is_valid_or_has_a_reason(text: str, finish: str) -> None:
     assert reason_of(text, finish) in {
-        None,
+        None, "unknown_end_other",
             "empty", "truncated", "refusal", "no_number", "not_json", "wrong_type", "missing_field"
         } | {"extra_field", "duplicate_field"}  # fmt: skip
 

@@ -11,12 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from datetime import timedelta
 from types import SimpleNamespace
-from typing import Any, get_args
+from typing import Any
 
 from pytest_bias.cassettes.format import decode_interaction, encode_interaction, interaction_of
 from pytest_bias.errors import BiasError, CallFailed, InvalidReply
+from pytest_bias.experiments.design import LABEL
 from pytest_bias.experiments.experiment import plan
-from pytest_bias.experiments.messages import Completion, Finish
+from pytest_bias.experiments.messages import Completion
 from pytest_bias.experiments.records import Records, record_of
 from pytest_bias.experiments.replay import PendingRequest, carry_out
 from pytest_bias.experiments.replies import accept_object
@@ -171,7 +172,7 @@ class Replies(Target[Completion]):
         texts: list[object] = [found.text, found.served_model]
         if not all(isinstance(text, str) for text in texts):
             return "its text, or its model, is none"
-        if found.finish not in get_args(Finish):
+        if not LABEL.fullmatch(found.finish):
             return f"it ended as {found.finish!r}"
         if not all(type(count) is int and count >= 0 for count in found.usage.values()):
             return f"it counts {dict(found.usage)}"

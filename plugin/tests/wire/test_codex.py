@@ -289,7 +289,7 @@ def test_an_empty_message_is_a_reply_and_a_turn_without_one_ends_otherwise(stage
     # So Codex shows a refusal in place of the JSON asked for.
     stage.play["events"] = [SPOKE[0], SPOKE[-1]]
     completion = stage.read()
-    assert (completion.text, completion.finish) == ("", "other")
+    assert (completion.text, completion.finish) == ("", "no_message")
 
 
 NOTHING: dict[str, dict[str, Any]] = {

@@ -114,9 +114,9 @@ GOOGLE = Vendor(
         "recitation": (candidate("RECITATION", {"text": "F"}), "F", "content_filter"),
         "prompt blocked": (without(BLOCKED, "candidates"), "", "content_filter"),
         "prompt blocked, empty list": (BLOCKED | {"candidates": []}, "", "content_filter"),
-        "a language": (candidate("LANGUAGE", TEXT), "Five.", "other"),
-        "a tool": (candidate("MALFORMED_FUNCTION_CALL"), "", "other"),
-        "no end": (candidate(None, TEXT), "Five.", "other"),
+        "a language": (candidate("LANGUAGE", TEXT), "Five.", "language"),
+        "a tool": (candidate("MALFORMED_FUNCTION_CALL"), "", "malformed_function_call"),
+        "no end": (candidate(None, TEXT), "Five.", "stop"),
         "empty": (candidate("STOP", {"text": ""}), "", "stop"),
         "nothing": (candidate("STOP", content={}), "", "stop"),
         "the first of two": (

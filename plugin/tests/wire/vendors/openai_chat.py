@@ -96,6 +96,22 @@ def part(text: object) -> Body:
 
 THOUGHT = {"type": "thinking", "thinking": [part("Hm.")]}
 
+ENDS = {
+    "eos_token": "stop",
+    "COMPLETE": "stop",
+    "end_turn": "stop",
+    "model_length": "length",
+    "FINISH_REASON_MAX_TOKENS": "length",
+    "content-filter": "content_filter",
+    "content_filtered": "content_filter",
+    "guardrail_intervened": "content_filter",
+    "SAFETY": "content_filter",
+    "refusal": "refusal",
+    "abort": "abort",
+    "pause_turn": "pause_turn",
+}
+"""What gateways pass on of other vendors."""
+
 CHAT = Vendor(
     **OPENAI,
     wire="openai-chat",
@@ -120,9 +136,11 @@ CHAT = Vendor(
         "refusal beside a text": (reply("Well", refusal="I cannot."), "I cannot.", "refusal"),
         "empty": (reply(""), "", "stop"),
         "nothing": (reply(None), "", "stop"),
-        "a tool": (reply(None, finish_reason="tool_calls"), "", "other"),
-        "an unknown end": (reply(finish_reason="else"), "Five.", "other"),
-        "no end": (reply(finish_reason=None), "Five.", "other"),
+        "a tool": (reply(None, finish_reason="tool_calls"), "", "tool_calls"),
+        "an unknown end": (reply(finish_reason="Something-else!"), "Five.", "something_else"),
+        "an end that is no word": (reply(finish_reason="…"), "Five.", "unnamed"),
+        "no end": (reply(finish_reason=None), "Five.", "stop"),
+        **{word: (reply(finish_reason=word), "Five.", end) for word, end in ENDS.items()},
     },
     filters=FILTERS,
     usages=(

@@ -104,13 +104,13 @@ RESPONSES = Vendor(
         "length": (incomplete("max_output_tokens", message(text("Fi"))), "Fi", "length"),
         "length before a word": (incomplete("max_output_tokens", REASONING), "", "length"),
         "content filter": (incomplete("content_filter"), "", "content_filter"),
-        "another reason": (incomplete("steered", message(text("Fi"))), "Fi", "other"),
-        "no reason": (incomplete(None), "", "other"),
+        "another reason": (incomplete("steered", message(text("Fi"))), "Fi", "steered"),
+        "no reason": (incomplete(None), "", "incomplete"),
         "refusal": (reply(message(REFUSAL)), "I cannot.", "refusal"),
         "refusal beside a text": (reply(message(text("Well"), REFUSAL)), "I cannot.", "refusal"),
         "nothing": (reply(), "", "stop"),
-        "a tool": (reply(TOOL), "", "other"),
-        "cancelled": (reply(status="cancelled"), "", "other"),
+        "a tool": (reply(TOOL), "", "function_call"),
+        "cancelled": (reply(status="cancelled"), "", "cancelled"),
     },
     filters=FILTERS
     | {
