@@ -51,7 +51,9 @@ def main() -> int:
     experiment = experiments[given.experiment]
     roster = read_roster(ROOT / "bias_models.toml")
     entry = roster.entry(given.model)
-    roles = ModelRoles(given.model, subject_defaults=entry.defaults, subject_system=entry.system)
+    roles = ModelRoles(
+        given.model, subject_defaults=roster.defaults(given.model), subject_system=entry.system
+    )
     shipped = Cassette(cassette_path(ROOT / "cassettes", experiment.id, given.model))
     trials = plan(experiment, experiment.design(given.design))
     drawn = Random(0).sample(trials, min(given.trials, len(trials)))  # noqa: S311  (no secret)

@@ -29,7 +29,7 @@ from .entries import (
     following,
     is_stopped,
 )
-from .fingerprints import fingerprint_of
+from .fingerprints import fingerprint_of, without_model_settings
 from .gate import ABSOLUTE, Comparison, compare
 
 if TYPE_CHECKING:
@@ -163,18 +163,28 @@ class Baselines:
     def _compared_with_old(
         self, case: Case, roles: ModelRoles, analysis: Analysis, verdict: Verdict
     ) -> Comparison:
-        """Compare with the old model's entry, and what was accepted of that model before."""
-        new = entry_of(verdict, analysis.recording, self.fingerprint(case, roles))
+        """Compare with the old model's entry, and what was accepted of that model before.
+
+        What the roster has each of them sent is what is compared, and no other design.
+        """
+        new = entry_of(
+            verdict,
+            analysis.recording,
+            without_model_settings(self.fingerprint(case, roles)),
+        )
         named, today = (verdict.experiment, verdict.id), self._settings.today
         if self._file is not None:
             entry, known = self._file.entry(*named), self._file.known(verdict.experiment)
+            if entry is not None:
+                bare = without_model_settings(entry.fingerprint)
+                entry = replace(entry, fingerprint=bare)
             found = compare(verdict.named, new, entry, today=today, known=known)
             return replace(found, old="")
         entry, known, digest, old = None, 0, "", str(self._settings.baseline)
         before = replace(case, model=old)
         if (made := self._analysed(before)) is not None:
             of_old, digest, who = made
-            told = self.fingerprint(before, who)
+            told = without_model_settings(self.fingerprint(before, who))
             own = self._accepted(old)
             entry = following(
                 entry_of(of_old.verdict(verdict.id), of_old.recording, told),

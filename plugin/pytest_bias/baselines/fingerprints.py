@@ -135,6 +135,14 @@ def encodable(value: object) -> object:
     return value
 
 
+def without_model_settings(fingerprint: Mapping[str, object]) -> Mapping[str, object]:
+    """A fingerprint without what the roster has one model sent: two models have their own."""
+    subject = cast("Mapping[str, object]", fingerprint.get("subject") or {})
+    left = {n: value for n, value in subject.items() if n not in {"request", "headers", "query"}}
+    others = {name: value for name, value in fingerprint.items() if name != "subject"}
+    return {**others, "subject": left} if left else others
+
+
 def differences(old: Mapping[str, object], new: Mapping[str, object]) -> tuple[str, ...]:
     """Name the differences of two fingerprints, old → new; of prompts only the conditions."""
     before, after = (dict(_leaves(each, ())) for each in (old, new))

@@ -365,6 +365,8 @@ class Experiment:
         ]
         if sent.seeded:
             words.append("a seed for each trial")
+        if sent.extra:
+            words.append(f"and {sent.extra}")
         if roles.subject_system is not None:
             words.append(f"a system prompt of the model's own ({digest(roles.subject_system)})")
         if "subject" in self.read_leniently(roles):

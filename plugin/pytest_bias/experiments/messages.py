@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -33,12 +34,14 @@ class Parameters:
     """Sampling of replies: temperature, and the limit on the reply in tokens.
 
     What is None is left to the provider. ``seeded`` sends each trial's own seed, where the
-    provider takes one, so that replicates vary and a reply can (mostly) be had again.
+    provider takes one, so that replicates vary and a reply can (mostly) be had again. ``extra`` is
+    what the roster has sent besides (``request``, ``query``, names of ``headers``), as JSON.
     """
 
     temperature: float | None = None
     max_output_tokens: int | None = None
     seeded: bool = False
+    extra: str = ""
 
     def __post_init__(self) -> None:
         if self.temperature is not None:
@@ -60,15 +63,21 @@ class Parameters:
             temperature=defaults.temperature if temperature is None else temperature,
             max_output_tokens=defaults.max_output_tokens if limit is None else limit,
             seeded=self.seeded or defaults.seeded,
+            extra=self.extra or defaults.extra,
         )
 
     @property
     def sent(self) -> frozenset[str]:
         """Names of the parameters that are not left to the provider."""
-        return frozenset(
-            each.name for each in fields(self) if getattr(self, each.name) is not each.default
-        )
+        return frozenset(n for n, default in _DEFAULTS.items() if getattr(self, n) is not default)
 
+    @property
+    def request(self) -> Mapping[str, object]:
+        """The roster's further fields of the request."""
+        return cast("Mapping[str, object]", json.loads(self.extra or "{}").get("request", {}))
+
+
+_DEFAULTS = {each.name: each.default for each in fields(Parameters) if each.name != "extra"}
 
 NONE_GIVEN = Parameters()
 """All is left to the provider."""
@@ -94,7 +103,7 @@ class Request:
         return self.parameters.sent | ({"schema"} if self.schema is not None else set())
 
 
-DROPPABLE = frozenset({*(each.name for each in fields(Parameters)), "schema"})
+DROPPABLE = frozenset({*_DEFAULTS, "schema"})
 """What need not be sent to a model that refuses it, where the experiment allows that."""
 
 
@@ -214,7 +223,8 @@ def parameters_of(parameters: Parameters) -> dict[str, object]:
         "max_output_tokens": parameters.max_output_tokens,
         "seeded": parameters.seeded or None,
     }
-    return {name: value for name, value in sent.items() if value is not None}
+    known: dict[str, object] = {n: value for n, value in sent.items() if value is not None}
+    return {**known, **json.loads(parameters.extra or "{}")}
 
 
 def interaction_key(

@@ -107,7 +107,7 @@ class Adapter(ABC):
         if unwritable is not None:
             return unwritable
         body, sent = self._body(model, request, call)
-        body = {"model": model, **body}
+        body = self.with_fields({"model": model, **body}, request.parameters.request)
         try:
             # The SDKs' own time counts each read, and not the whole.
             async with asyncio.timeout(call.timeout):
@@ -121,6 +121,12 @@ class Adapter(ABC):
         except ValueError as error:
             return reply_failure(name, self.what, error)
         return self._read(name, response, sent, dropped)
+
+    @staticmethod
+    def with_fields(body: dict[str, Any], further: Mapping[str, Any]) -> dict[str, Any]:
+        """The body with the roster's further fields, merged into objects that stand there."""
+        known = {n: body[n] | v for n, v in further.items() if isinstance(body.get(n), dict)}
+        return {**body, **further, **known}
 
     def _read(
         self, name: str, response: Any, sent: Mapping[str, str], dropped: tuple[str, ...]

@@ -92,13 +92,16 @@ class Endpoint:
     """The address at which a wire format is spoken, and as whom.
 
     ``provider`` is its name in ``provider/model``; ``base_url`` is None for the vendor's own;
-    ``started`` is one that was started for this recording alone.
+    ``started`` is one that was started for this recording alone. ``headers`` go with each request,
+    and their values are secrets; ``query`` goes with each URL.
     """
 
     provider: str
     api_key: str = field(repr=False)
     base_url: str | None = None
     started: bool = False
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    query: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +202,9 @@ def _open(name: str, context: ProviderContext) -> Provider:
         own = context.endpoints[name]
         variable = own.api_key_env
         key = NO_KEY if variable is None else api_key(context.environ, name, variable)
-        return open_wire(own.wire, Endpoint(name, key, own.base_url))
+        headers = {h: api_key(context.environ, name, v) for h, v in own.headers_env.items()}
+        endpoint = Endpoint(name, key, own.base_url, headers=headers, query=own.query)
+        return open_wire(own.wire, endpoint)
     if name in context.providers:
         return cast("Factory", context.providers[name])(context)
     return cast("Factory", _loaded(_FACTORIES[name]))(context)

@@ -34,6 +34,8 @@ LIMITS = {"max_connections": 1000, "max_keepalive_connections": 100}
 """Of a client that is made here: what is in flight is limited by the collector alone."""
 
 _REFUSING = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
+_KEY_HEADERS = ("authorization", "x-api-key", "x-goog-api-key")
+"""Headers in which the SDKs send a key."""
 _UNCONNECTED = {"ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError"}
 
 
@@ -83,6 +85,7 @@ class Client(ABC):
             raise bad
         self.http = self._loopback_http() if is_loopback(endpoint.base_url) else self._http()
         self.http.follow_redirects = False
+        self.http.event_hooks["request"].append(self._dress)
         try:
             self.url, custom = self._open()
         except self.transport.InvalidURL:
@@ -91,15 +94,26 @@ class Client(ABC):
         if not is_url(self.url):
             raise bad
         key = "" if endpoint.api_key == NO_KEY else endpoint.api_key
-        self.key = Secrets(key)
+        headers = endpoint.headers.values()
+        self.key = Secrets(key, *headers)
         long = (header for header in custom if len(header) >= SHORTEST_SECRET)
         # An SDK may end the whole in a slash, behind a token in its query too.
-        self.secrets = Secrets(key, *long, url=self.url.rstrip("/"))
+        self.secrets = Secrets(key, *headers, *long, url=self.url.rstrip("/"))
         self.redacted = self.secrets.redacted
         # Without user, password and query.
         self.route = self.place = self.redacted(f"{host(self.url)}{urlsplit(self.url).path}")
         if endpoint.base_url is not None and not endpoint.started:
             self.place += f", as {self.setting} says"
+
+    async def _dress(self, request: Any) -> None:
+        """Add the endpoint's own headers and query, whatever the SDK set itself."""
+        endpoint = self.endpoint
+        if endpoint.headers and endpoint.api_key == NO_KEY:
+            for name in _KEY_HEADERS:
+                request.headers.pop(name, None)
+        request.headers.update(endpoint.headers)
+        if endpoint.query:
+            request.url = request.url.copy_merge_params(endpoint.query)
 
     def __repr__(self) -> str:
         return f"Client({self.vendor.name!r}, {self.endpoint!r})"

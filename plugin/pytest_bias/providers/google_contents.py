@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import ssl
+from collections.abc import Mapping
 from contextvars import ContextVar
 from http import HTTPStatus
 from importlib import import_module
@@ -96,6 +97,11 @@ class GoogleContents(Adapter):
         return {"contents": contents, "config": config}, sent
 
     @staticmethod
+    def with_fields(body: dict[str, Any], further: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments with the roster's further fields, which the SDK merges into the body."""
+        return body | {"config": body["config"] | {"http_options": {"extra_body": dict(further)}}}
+
+    @staticmethod
     def read(body: dict[str, Any]) -> Completion:
         """Parse a generateContent reply body; KeyError, TypeError … where it is not one."""
         # Thoughts are paid as output.
@@ -148,8 +154,10 @@ class _GoogleClient(Client):
 
     async def send(self, path: str, body: dict[str, Any], timeout: float) -> Any:  # noqa: ARG002, ASYNC109
         """See :class:`Client`; a response that the SDK cannot read is returned as well."""
-        config = body["config"] | {
-            "http_options": {"timeout": max(1, math.ceil(timeout * 1000))},
+        config = body["config"]
+        config |= {
+            "http_options": config["http_options"]
+            | {"timeout": max(1, math.ceil(timeout * 1000))},
             # The SDK then never goes on by itself with a second call.
             "should_return_http_response": True,
             "automatic_function_calling": {"disable": True},

@@ -33,7 +33,7 @@ def roles_of(
     entry = roster.entry(subject)
     roles = ModelRoles(
         subject,
-        subject_defaults=entry.defaults,
+        subject_defaults=roster.defaults(subject),
         subject_system=entry.system,
         lenient=_lenient(subject=entry),
     )
@@ -44,7 +44,7 @@ def roles_of(
     _check_pinned(judge, settings, roster, "--bias-judge" if named else "[judges] of the roster")
     graded = roster.entry(judge)
     lenient = _lenient(subject=entry, judge=graded)
-    return replace(roles, judge=judge, judge_defaults=graded.defaults, lenient=lenient)
+    return replace(roles, judge=judge, judge_defaults=roster.defaults(judge), lenient=lenient)
 
 
 def _lenient(**entries: ModelEntry) -> frozenset[ModelRole]:

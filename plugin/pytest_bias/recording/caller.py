@@ -153,7 +153,7 @@ class Caller:
         self.in_flight = 0
         self._timeout, self._retries = limits.timeout, terms.retries
         self._rng = Random(f"{terms.order_seed} {name}")  # noqa: S311  (no secret)
-        self._model = name.partition("/")[2]
+        self._model = entry.requested(name)
         self._refused: set[str] = set(entry.refuses)
 
     async def prepare(self) -> None:

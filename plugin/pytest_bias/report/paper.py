@@ -128,7 +128,7 @@ def write_paper(brief: Brief, model: str, terms: Terms) -> Paper:
     """
     entry = terms.roster.entry(model)
     most = max(_LEAST_TOKENS, entry.max_output_tokens or 0)
-    parameters = Parameters(max_output_tokens=most).filled(entry.defaults)
+    parameters = Parameters(max_output_tokens=most).filled(terms.roster.defaults(model))
     try:
         reply = answer_of(model, Request((Message("user", brief.prompt),), parameters), terms)
     except BiasError as error:

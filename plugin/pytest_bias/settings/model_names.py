@@ -71,7 +71,7 @@ def _is_same_model(model: str, served: str, entry: ModelEntry) -> bool:
 
     ``entry`` is the roster's for ``model``; other names that it allows (``served``) count as well.
     """
-    requested = _requested(model).casefold().removeprefix(_ADDRESS)
+    requested = entry.requested(model).casefold().removeprefix(_ADDRESS)
     name = served.casefold().removeprefix(_ADDRESS)
     if name == requested or served.casefold() in {each.casefold() for each in entry.served}:
         return True

@@ -6,6 +6,7 @@ Tables are others' (``[published.NAME]``) or the user's (``[table.NAME]``).
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +16,15 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Final, Literal, TypeVar, get_args
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, ConfigDict, Field, StrictBool, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StrictBool,
+    TypeAdapter,
+    ValidationError,
+)
 
 from ..errors import BadSetting, UnknownName
 from ..experiments.messages import Parameters
@@ -111,11 +120,62 @@ def _variable(name: str) -> str:
     return name
 
 
+_RESERVED = {
+    "temperature": "temperature",
+    "max_tokens": "max_output_tokens",
+    "max_completion_tokens": "max_output_tokens",
+    "max_output_tokens": "max_output_tokens",
+    "seed": "seeded",
+    "system": "system",
+    "instructions": "system",
+    "system_instruction": "system",
+    "model": "model",
+}
+"""Fields of requests that another key of the roster sets → that key."""
+_OURS = {
+    "messages",
+    "input",
+    "contents",
+    "n",
+    "candidate_count",
+    "tools",
+    "functions",
+    "stream",
+    "tool_choice",
+    "stream_options",
+    "store",
+    "response_format",
+    "format",
+    "response_schema",
+    "response_json_schema",
+    "response_mime_type",
+}
+_NESTED = {"generation_config", "text", "output_config", "extra_body"}
+"""Fields whose own fields are parameters of the request."""
+_WITHOUT_FIELDS = ("codex/", "simulated/", f"{PUBLISHED}/", f"{TABLE}/")
+_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def _further_fields(request: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    for written, value in request.items():
+        name = _CAPITAL.sub("_", written).lower()
+        if key := _RESERVED.get(name):
+            message = f"{written} is set by the key {key} of this table"
+            raise ValueError(message)
+        if name in _OURS:
+            message = f"{written} is what the experiment sends, and cannot be set"
+            raise ValueError(message)
+        if name in _NESTED and isinstance(value, dict):
+            _further_fields(value)
+    return request
+
+
 # What is beyond these is a slip, and nothing could be worked out with it.
 _Count = Annotated[int, Field(strict=True, ge=1, le=10**12)]
 _Amount = Annotated[float, Field(strict=True, ge=0, le=10**9, allow_inf_nan=False)]
 _Name = Annotated[str, Field(pattern=r"^\S(?:.*\S)?$")]
 _Text = Annotated[str, Field(pattern=r"\S")]
+_Header = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +200,9 @@ class ModelEntry:
     where the vendor may move the name to another model, ``shut_down`` the day of its end.
     ``served`` are names under which it may also answer. ``system`` is a system prompt before an
     experiment's own; ``seeded`` sends it every trial's seed; ``replies`` is how they are read
-    (None: as at its endpoint).
+    (None: as at its endpoint). ``request`` are further fields of each request's body. ``model`` is
+    the name that the provider knows, where the entry's own is another: so one model may stand here
+    twice, with two settings.
     """
 
     temperature: _Amount | None = None
@@ -157,12 +219,15 @@ class ModelEntry:
     system: _Text | None = None
     seeded: StrictBool = False
     replies: ReplyPolicy | None = None
+    request: Annotated[dict[str, JsonValue], AfterValidator(_further_fields)] = field(
+        default_factory=dict
+    )
+    model: _Name | None = None
     __pydantic_config__: ClassVar = CLOSED
 
-    @property
-    def defaults(self) -> Parameters:
-        """Parameters for what an experiment leaves open."""
-        return Parameters(self.temperature, self.max_output_tokens, self.seeded)
+    def requested(self, model: str) -> str:
+        """The name to call ``provider/model`` by: the entry's ``model``, or the one it has."""
+        return self.model or model.partition("/")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +235,17 @@ class EndpointEntry:
     """An endpoint of the user's own: a gateway, vLLM, Ollama.
 
     ``api_key_env`` is the environment variable that holds its key, None where it takes none;
-    ``replies`` is how replies of its models are read.
+    ``headers_env`` are further headers → the variable that holds each, ``query`` is sent in the
+    query of every URL; ``replies`` is how replies of its models are read.
     """
 
     wire: Wire
     base_url: Annotated[str, AfterValidator(_base_url)]
     api_key_env: Annotated[str, AfterValidator(_variable)] | None = None
+    headers_env: dict[_Header, Annotated[str, AfterValidator(_variable)]] = field(
+        default_factory=dict
+    )
+    query: dict[_Name, _Name] = field(default_factory=dict)
     replies: ReplyPolicy = "strict"
     __pydantic_config__: ClassVar = CLOSED
 
@@ -307,10 +377,24 @@ class Roster:
         """The first judge that is not ``model`` itself; None when there is none."""
         return next((judge for judge in self.judges if judge != model), None)
 
+    def defaults(self, model: str) -> Parameters:
+        """Parameters of ``model`` for what an experiment leaves open, and what else it is sent."""
+        entry, endpoint = self.entry(model), self.endpoints.get(model.partition("/")[0])
+        more: dict[str, object] = {"request": entry.request}
+        if endpoint is not None:
+            more |= {"headers": sorted(endpoint.headers_env), "query": endpoint.query}
+        extra = {name: value for name, value in more.items() if value}
+        return Parameters(
+            entry.temperature,
+            entry.max_output_tokens,
+            entry.seeded,
+            json.dumps(extra, sort_keys=True) if extra else "",
+        )
+
 
 def is_unpinned(model: str, entry: ModelEntry) -> bool:
     """True for names that may move: with a component ``latest``, or an alias of the roster."""
-    return entry.alias or _LATEST.search(model.partition("/")[2].lower()) is not None
+    return entry.alias or _LATEST.search(entry.requested(model).lower()) is not None
 
 
 def read_roster(path: Path | None) -> Roster:
@@ -345,6 +429,11 @@ def parse_roster(text: str, path: Path) -> Roster:
     order = tuple(file.judges.order)
     if len(set(order)) != len(order):
         raise _bad(path, "[judges] order", "names one twice")
+    for name, model in file.models.items():
+        if model.request and name.startswith(_WITHOUT_FIELDS):
+            raise _bad(
+                path, _place(("models", name, "request")), "no further fields can be sent to it"
+            )
     for section, tables in ((PUBLISHED, file.published), (TABLE, file.table)):
         for name, entry in tables.items():
             for key in NEEDED[section]:
@@ -424,11 +513,13 @@ def _refuse_keys(value: object, place: tuple[str, ...], path: Path) -> None:
             continue
         # A table's own name ([endpoints.token]) is a name, and no key.
         words = set(re.split(r"[^a-z]+", name.lower()))
-        if isinstance(inner, str) and words & _KEY_WORDS and name != "api_key_env":
+        if place[2:3] == ("headers_env",) or name == "api_key_env":
+            continue
+        if isinstance(inner, str) and words & _KEY_WORDS:
             problem = (
                 "keys belong in the environment, never in this file; name the variable with "
-                "api_key_env in an [endpoints.…] table, and treat a key that was written here as "
-                "disclosed"
+                "api_key_env or headers_env in an [endpoints.…] table, and treat a key that was "
+                "written here as disclosed"
             )
             raise _bad(path, _place((*place, name)), problem)
         _refuse_keys(inner, (*place, name), path)

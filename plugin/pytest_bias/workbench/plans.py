@@ -157,7 +157,7 @@ def terms_of(project: Project, experiments: Iterable[Experiment], limits: Limits
             providers=settings.providers,
             local=project.recordings.roster.local,
             wires={
-                name: entry.wire
+                f"{name.partition('/')[0]}/{entry.requested(name)}": entry.wire
                 for name, entry in project.recordings.roster.models.items()
                 if entry.wire is not None
             },

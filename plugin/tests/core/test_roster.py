@@ -66,7 +66,7 @@ def test_a_whole_roster() -> None:
         refuses=frozenset({"temperature"}),
         alias=True,
     )
-    assert roster.entry("openai/gpt-5.1-2025-11-13").defaults == Parameters(1.0, 1000)
+    assert roster.defaults("openai/gpt-5.1-2025-11-13") == Parameters(1.0, 1000)
     assert roster.entry("google/gemini-2.5-flash") == ModelEntry()
     assert roster.endpoints == {
         "ollama": EndpointEntry("openai-chat", "http://127.0.0.1:11434/v1", "OLLAMA_API_KEY"),
@@ -79,7 +79,7 @@ def test_no_file_and_an_empty_file_are_an_empty_roster(tmp_path: Path) -> None:
     (tmp_path / "empty.toml").touch()
     assert read_roster(None) == read_roster(tmp_path / "empty.toml") == Roster()
     assert Roster().entry("openai/unknown") == ModelEntry()
-    assert Roster().entry("openai/unknown").defaults == Parameters()
+    assert Roster().defaults("openai/unknown") == Parameters()
     assert Price(1.25, 10.0).cost(2_000_000, 100_000) == pytest.approx(3.5)
 
 
@@ -127,6 +127,18 @@ BAD: list[tuple[str, str, str, str]] = [
         "'anthropic', 'google', 'openai-chat' or 'openai-res",
     ),
     (MODEL, 'system = " "', f"{MODEL} system", "pattern"),
+    (MODEL, "request = {n = 2}", f"{MODEL} request", "n is what the experiment sends"),
+    (
+        MODEL,
+        "request = {generationConfig = {maxOutputTokens = 2}}",
+        f"{MODEL} request",
+        "maxOutputTokens is set by the key max_output_tokens of this table",
+    ),
+    (MODEL, "request = {day = 2026-01-01}", f"{MODEL} request.day", "JSON"),
+    (MODEL, 'request = {api_key = "k"}', f"{MODEL} request.api_key", "in the environment"),
+    ('[models."codex/m"]', "request = {a = 1}", '[models."codex/m"] request', "no further fields"),
+    (OWN, f"{AT_HOME}\nheaders_env = {{a = 'sk-1'}}", f"{OWN} headers_env.a", "must name an env"),
+    (OWN, f"{AT_HOME}\nheaders_env = {{'a b' = 'A'}}", f"{OWN} headers_env.a b", "pattern"),
     ('[models."gpt"]', "", "[models.gpt]", "write models as provider/model"),
     ("[judges]", 'order = ["gpt"]', "[judges] order.1", "write models as provider/model"),
     ("[judges]", 'order = ["a/b", "a/b"]', "[judges] order", "names one twice"),
@@ -214,7 +226,7 @@ def test_local_models_cost_nothing_are_seeded_and_stand_beside_the_roster() -> N
     text = '[local.mine]\npath = "weights/a.gguf"\n[models."local/mine"]\ntemperature = 1.0\n'
     roster = parse_roster(text, Path("/somewhere/bias_models.toml"))
     assert roster.local["mine"].path == Path("/somewhere/weights/a.gguf")
-    assert roster.entry("local/mine").defaults == Parameters(1.0, None, seeded=True)
+    assert roster.defaults("local/mine") == Parameters(1.0, None, seeded=True)
     assert roster.entry("local/other").price == FREE
     assert roster.entry("openai/mine") == ModelEntry()
 

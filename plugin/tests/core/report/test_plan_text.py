@@ -60,7 +60,7 @@ def plan_of(
         jobs,
         folder=folder,
         roster=roster,
-        roles_of=lambda _, model: ModelRoles(model, subject_defaults=roster.entry(model).defaults),
+        roles_of=lambda _, model: ModelRoles(model, subject_defaults=roster.defaults(model)),
         **given,
     )
 
