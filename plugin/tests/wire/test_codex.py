@@ -25,7 +25,7 @@ from pytest_bias.providers.codex import Ran, completion_of, secrets_of
 
 from ..helpers import Asked, answering, saying, there
 from . import mocker
-from .mocker import SECRET, UNBELIEVABLE
+from .mocker import SECRET
 from .structured import keys, prompted, structured
 from .vendors.openai_chat import error
 from .vendors.openai_responses import RESPONSES
@@ -153,7 +153,10 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
 
 @pytest.mark.requirement("ANCHOR-17")
 def test_the_command_line_its_input_and_its_folder(stage: Stage) -> None:
+    stage.play["last"] = ' {"months": 5}\r\n„Fünf“\n'
     completion = stage.ask()
+    assert (completion.text, completion.finish) == (stage.play["last"], "stop")  # to the letter
+    assert "no data" not in json.dumps(completion.body)  # of events no text is kept
     (told,) = stage.told
     folder = told["folder"]
     assert told["arguments"] == (
@@ -208,24 +211,6 @@ def test_another_program_of_that_name_is_not_taken(stage: Stage, play: dict[str,
     assert "codex/" in str(caught.value)
 
 
-UNFIT = {
-    "a system prompt": (Message("system", "Be brief."), Message("user", "?")),
-    "a conversation": (Message("user", "?"), Message("assistant", "5"), Message("user", "?")),
-    "nothing": (),
-}
-
-
-@pytest.mark.parametrize("messages", UNFIT.values(), ids=UNFIT)
-def test_requests_of_more_than_one_prompt_do_not_fit(
-    stage: Stage, messages: tuple[Message, ...]
-) -> None:
-    failed = stage.failed(Request(messages, Parameters()))
-    assert failed.kind == "fatal"
-    assert "all of a trial in one user message" in str(failed)
-    assert "all-in-one" in str(failed)
-    assert stage.told == []
-
-
 def test_parameters_are_dropped_where_they_may_be_and_else_refused(
     stage: Stage,
 ) -> None:
@@ -237,6 +222,8 @@ def test_parameters_are_dropped_where_they_may_be_and_else_refused(
     told = len(stage.told)
     failed = stage.failed(asked, dropped=frozenset({"temperature"}))
     assert (failed.kind, failed.parameter) == ("parameter", "max_output_tokens")
+    failed = stage.failed(mocker.REQUEST)  # which has a system prompt
+    assert (failed.kind, "all of a trial in one user message" in str(failed)) == ("fatal", True)
     assert len(stage.told) == told
 
 
@@ -254,80 +241,16 @@ def test_what_events_say_of_a_reply(stage: Stage, events: Any, name: str, value:
     assert (completion.text, getattr(completion, name)) == ("Five.", value)
 
 
-@pytest.mark.parametrize("tokens", UNBELIEVABLE, ids=lambda text: f"{text[:9]}-{len(text)}")
-def test_a_count_that_none_can_be_is_unknown_and_its_reply_is_kept(tokens: str) -> None:
-    usage = f'{{"input_tokens": 11, "output_tokens": {tokens}}}'
-    events = f'{{"type": "turn.completed", "usage": {usage}}}'
-    completion = completion_of(Ran(0, events, "", "Five.", 0.5), "m", secrets_of({}))
-    assert (completion.text, completion.usage) == ("Five.", {"input": 11})
-
-
-def test_of_events_only_kinds_ids_and_counts_are_kept(stage: Stage) -> None:
-    assert stage.read().body == {
-        "last_message": "Five.",
-        "events": [
-            {"type": "thread.started", "thread_id": "t-1"},
-            {"type": "item.completed", "item": {"id": "item_0", "type": "error"}},
-            {"type": "turn.started"},
-            {"type": "item.completed", "item": {"id": "item_1", "type": "agent_message"}},
-            {"type": "turn.completed", "usage": {"input_tokens": 11, "output_tokens": 3}},
-        ],
-    }
-
-
-@pytest.mark.requirement("ANCHOR-17")
-def test_the_last_message_is_kept_to_the_letter(stage: Stage) -> None:
-    stage.play["last"] = ' {"months": 5}\r\n„Fünf“\n'
-    completion = stage.ask()
-    assert (completion.text, completion.finish) == (' {"months": 5}\r\n„Fünf“\n', "stop")
-
-
-def test_an_empty_message_is_a_reply_and_a_turn_without_one_ends_otherwise(stage: Stage) -> None:
-    stage.play["last"] = ""
-    completion = stage.read()
-    assert (completion.text, completion.finish) == ("", "stop")
-    # So Codex shows a refusal in place of the JSON asked for.
-    stage.play["events"] = [SPOKE[0], SPOKE[-1]]
-    completion = stage.read()
-    assert (completion.text, completion.finish) == ("", "no_message")
-
-
-NOTHING: dict[str, dict[str, Any]] = {
-    "no file": {},
-    "no file, no end of the turn": {"events": []},
-    "an empty one, no end of the turn": {"last": "", "events": []},
-}
-
-
-@pytest.mark.parametrize("play", NOTHING.values(), ids=NOTHING)
-def test_no_last_message_is_no_empty_reply(stage: Stage, play: dict[str, Any]) -> None:
-    del stage.play["last"]
-    stage.play |= {**play, "stderr": "thread 'main' panicked\n"}
-    failed = stage.failed()
-    assert failed.kind == "reply"
-    assert "wrote no last message: thread 'main' panicked" in str(failed)
-
-
 FAILURES: dict[str, tuple[str, str, bool]] = {
     "429": ("exceeded retry limit, last status: 429 Too Many Requests", "rate_limit", True),
-    "500": ("unexpected status 500 Internal Server Error: x", "transient", True),
     "503": ("unexpected status 503 Service Unavailable: x, url: http://h/v1", "transient", True),
-    "401": ("unexpected status 401 Unauthorized: bad key", "fatal", True),
-    "404": ("unexpected status 404 Not Found: no such model", "fatal", True),
     "400": ('{"error": {"message": "The model does not exist", "code": null}}', "fatal", True),
-    "limited": ("rate limit exceeded: Rate limit reached", "rate_limit", True),
     "limited, 1.5 s": ("Rate limit reached. Please try again in 1.5s.", "rate_limit", True),
     "limited, 0.25 s": ("Rate limit reached. Please try again in 250ms.", "rate_limit", True),
-    "quota": ("Quota exceeded. Check your plan and billing details.", "fatal", True),
     "plan": ("You've hit your usage limit. Try again in 3 days.", "fatal", True),
     "429 for want of money": ("last status: 429: insufficient_quota", "fatal", True),
-    "busy": (
-        "We’re currently experiencing high demand, which may cause errors.",
-        "transient",
-        True,
-    ),
+    "busy": ("We’re currently experiencing high demand.", "transient", True),
     "lost": ("stream disconnected before completion: Transport error", "transient", False),
-    "unreachable": ("Connection failed: error sending request", "transient", False),
     "anything else": ("Codex ran out of room in the model's context window.", "fatal", True),
 }
 
@@ -351,27 +274,43 @@ def test_failures_by_codexs_last_words(
     assert failed.retry_after == next((waits[n] for n in waits if n in message), None)
 
 
-def test_a_failed_turn_is_a_failure_whatever_the_exit_code(stage: Stage) -> None:
-    stage.play["events"] = [*SPOKE, {"type": "turn.failed", "error": {"message": "status 500"}}]
-    assert stage.failed().kind == "transient"
+def _failed(message: str) -> dict[str, Any]:
+    return {"type": "turn.failed", "error": {"message": message}}
+
+
+REFUSED = _failed(f"status 401: no key {SECRET}")
+CUT = "stream disconnected: Incomplete response returned, reason: "
+ENDS: dict[str, tuple[dict[str, Any], str]] = {
+    "no last message": ({"last": None}, "reply: Codex wrote no last message: thread"),
+    "an empty one, and no end of the turn": ({"last": "", "events": []}, "reply: Codex wrote no"),
+    "a failed turn that exits with 0": ({"events": [*SPOKE, REFUSED]}, "fatal: HTTP 401: "),
+    "before the first event": ({"code": 2, "events": []}, "fatal: thread 'main' panicked"),
+    "a credential in an error": ({"code": 1, "events": [REFUSED]}, "fatal: HTTP 401: "),
+    "a credential in the reply": ({"last": f"It is {SECRET}."}, "reply: the reply repeats a cred"),
+}
+
+
+@pytest.mark.parametrize(("play", "said"), ENDS.values(), ids=ENDS)
+def test_ends_that_are_no_reply(stage: Stage, play: dict[str, Any], said: str) -> None:
+    stage.play |= {"stderr": "WARNING: x\nthread 'main' panicked\n", **play}
+    failed = stage.misread()
+    assert f"{failed.kind}: {str(failed).partition(': ')[2]}".startswith(said)
 
 
 @pytest.mark.parametrize(
-    ("stderr", "problem"),
+    ("play", "finish"),
     [
-        (
-            "error: unexpected argument '--x' found\n\nFor more information, try '--help'.\n",
-            "'--x'",
-        ),
-        ("WARNING: x\nNo prompt provided via stdin.\n", "No prompt provided"),
-        ("", "exit code 2"),
+        ({"last": ""}, "stop"),
+        # So Codex shows a refusal in place of the JSON asked for.
+        ({"last": "", "events": [SPOKE[0], SPOKE[-1]]}, "other"),
+        ({"code": 1, "events": [_failed(f"{CUT}content_filter")]}, "content_filter"),
+        ({"code": 1, "events": [_failed(f"{CUT}max_output_tokens")]}, "length"),
     ],
 )
-def test_failures_before_the_first_event(stage: Stage, stderr: str, problem: str) -> None:
-    stage.play |= {"code": 2, "events": [], "stderr": stderr}
-    failed = stage.misread()
-    assert failed.kind == "fatal"
-    assert problem in str(failed)
+def test_replies_without_text(stage: Stage, play: dict[str, Any], finish: str) -> None:
+    stage.play |= play
+    completion = stage.read()
+    assert (completion.text, completion.finish) == ("", finish)
 
 
 def test_a_process_that_is_killed_may_have_to_be_paid(stage: Stage) -> None:
@@ -379,51 +318,6 @@ def test_a_process_that_is_killed_may_have_to_be_paid(stage: Stage) -> None:
     failed = stage.failed()
     assert (failed.kind, failed.answered) == ("transient", False)
     assert "exit code -9" in str(failed)
-
-
-@pytest.mark.parametrize(
-    ("reason", "finish"), [("content_filter", "content_filter"), ("max_output_tokens", "length")]
-)
-def test_replies_that_are_cut_off(stage: Stage, reason: str, finish: str) -> None:
-    message = f"stream disconnected: Incomplete response returned, reason: {reason}"
-    stage.play |= {
-        "code": 1,
-        "last": "",
-        "events": [{"type": "turn.failed", "error": {"message": message}}],
-    }
-    completion = stage.read()
-    assert (completion.text, completion.finish) == ("", finish)
-
-
-@pytest.mark.parametrize(
-    "told",
-    [
-        "unexpected status 401 Unauthorized: %s is wrong",
-        "Authorization: Bearer %s",
-        '{"error": {"message": "no such key: %s"}}',
-        "x" * 380 + " %s",
-    ],
-)
-@pytest.mark.parametrize("secret", [SECRET, "sk-live-of-auth-json", "plain-other-key-9"])
-def test_errors_show_no_credentials(stage: Stage, told: str, secret: str) -> None:
-    stage.environ["OTHER_API_KEY"] = "plain-other-key-9"
-    message = told.replace("%s", secret)
-    stage.play |= {"code": 1, "events": [{"type": "turn.failed", "error": {"message": message}}]}
-    failed = stage.misread()
-    assert secret[:12] not in str(failed)
-    assert failed.__cause__ is None
-
-
-def test_a_reply_with_a_credential_is_not_kept(stage: Stage) -> None:
-    stage.play["last"] = f"The key is {SECRET}."
-    failed = stage.misread()
-    assert failed.kind == "reply"
-    assert "repeats a credential" in str(failed)
-
-
-def test_placeholders_in_the_environment_are_no_credentials(stage: Stage) -> None:
-    stage.environ |= {"OLLAMA_API_KEY": "i", "LOCAL_TOKEN": "Five."}
-    assert stage.read().text == "Five."
 
 
 @pytest.fixture
