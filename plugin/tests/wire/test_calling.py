@@ -22,7 +22,7 @@ from pytest_bias.experiments.messages import (
     request_parts,
 )
 from pytest_bias.providers.base import Call, ProviderContext
-from pytest_bias.recording.caller import CallCounts, Caller, Retries, Terms
+from pytest_bias.recording.caller import Caller, Retries, Terms
 from pytest_bias.recording.limits import Capped, Halted, Spending, Stop
 from pytest_bias.settings.roster import ModelEntry, Price, Roster
 from pytest_bias.settings.settings import Limits
@@ -144,6 +144,8 @@ ENDS: dict[str, tuple[list[CallFailed], dict[str, Any], type, int]] = {
     "an outage": ([failure("transient")] * 100, {}, CallFailed, 1 + EVEN.transient),
     "no reply": ([failure("reply")] * 100, {}, CallFailed, 1 + EVEN.transient),
     "limited": ([failure("rate_limit")] * 100, {}, CallFailed, 1 + EVEN.rate_limit),
+    # Longer than the longest wait is not waited for.
+    "for long": ([failure("rate_limit", retry_after=601.0)], {}, CallFailed, 1),
     # A rate limit is no fault of the call.
     "both": ([failure("rate_limit"), failure("transient")] * 4, {}, Completion, 9),
     "a cap": ([failure("reply")] * 100, {"max_calls": 3, "budget": 1.0}, Capped, 3),
@@ -205,27 +207,6 @@ def test_nobody_is_sent_before_the_time_a_rate_limit_names_has_passed() -> None:
     assert most_in_a_window(provider.sent) <= 600
 
 
-def test_a_longer_wait_than_the_longest_is_not_waited_for() -> None:
-    provider = Acme([failure("rate_limit", retry_after=601.0)])
-    of, ends = ended(provider, times=2)
-    assert isinstance(ends[0], CallFailed)
-    assert (ends[0].kind, ends[0].retry_after) == ("rate_limit", 601.0)
-    assert "(it asks to wait 11 min, which is not waited for; run " in str(ends[0])
-    assert isinstance(ends[1], Completion)
-    assert provider.sent == [0, 1]
-    assert of.tally.waiting == 0
-
-
-def test_every_attempt_is_shown_when_it_ends_a_failed_one_before_the_next() -> None:
-    shown: list[tuple[float, int, int, float]] = []
-
-    def show(tally: CallCounts) -> None:
-        shown.append((now(), tally.replies, tally.failures["rate_limit"], tally.waiting))
-
-    ended(Acme([failure("rate_limit", retry_after=30.0)]), progress=show)
-    assert shown == [(1.0, 0, 1, 30.0), (32.0, 1, 1, 0.0)]
-
-
 @pytest.mark.parametrize(
     ("whole", "kind", "wait", "stopped", "how", "when"),
     [
@@ -257,27 +238,6 @@ def test_what_a_stop_leaves_of_a_call(
     end, at = run_virtually(scene())
     assert isinstance(end, how)
     assert at == when
-
-
-def test_nobody_waits_for_the_pace_once_no_call_is_left() -> None:
-    """At one request in two minutes, telling 19 calls one by one would take 38 minutes."""
-
-    async def scene() -> float:
-        of, stop = caller(Acme(), ceiling=100, qpm=1, max_calls=2), Stop()
-        calls = [of.call(REQUEST, CALL, stop) for _ in range(20)]
-        ends = await asyncio.gather(*calls, return_exceptions=True)
-        assert [type(end) for end in ends].count(Capped) == 18
-        return now()
-
-    assert run_virtually(scene()) <= 120 + 1 + 1e-6
-
-
-def test_the_budget_holds_for_the_highest_price() -> None:
-    provider = Acme(usage={"input": 0, "output": 100})
-    budget = PRICE.cost(0, 100) * 10 + HIGHEST / 2
-    of, ends = ended(provider, times=50, at_once=True, ceiling=100, budget=budget)
-    assert of.spending.spent <= budget
-    assert sum(isinstance(end, Completion) for end in ends) == 10
 
 
 @pytest.mark.parametrize(
@@ -331,17 +291,6 @@ def test_a_reply_without_usage_is_counted_at_its_highest_price(usage: Any) -> No
     assert (unlimited.tally.uncosted, unlimited.tally.cost) == (1, 0.0)
 
 
-def test_the_highest_price_takes_every_byte_for_a_token() -> None:
-    text = "Ω" * 500
-    request = Request((Message("user", text),), Parameters(max_output_tokens=10))
-
-    async def scene() -> float:
-        of = caller(Acme(), budget=1.0)
-        return of._highest_price(request)
-
-    assert run_virtually(scene()) >= PRICE.cost(1000, 10)
-
-
 @pytest.mark.parametrize(
     ("entry", "parameters", "words"),
     [
@@ -370,12 +319,6 @@ def test_a_budget_that_nothing_holds_against_is_refused_before_the_first_call(
     assert provider.sent == []
 
 
-def test_without_a_budget_no_price_is_needed() -> None:
-    of, (end,) = ended(Acme(), entry=ModelEntry())
-    assert isinstance(end, Completion)
-    assert (of.tally.cost, of.tally.priced) == (0.0, False)
-
-
 def test_replies_longer_than_thought_slow_the_calls_down() -> None:
     provider = Acme(usage={"input": 100, "output": 900})
     _, ends = ended(provider, times=12, tpm=2000)
@@ -401,22 +344,6 @@ def test_a_refused_parameter_is_left_out_where_that_is_allowed_and_learned_once(
         *[frozenset({"temperature"})] * 3,
     ]
     assert of.tally.failures == {"parameter": 1}
-
-
-def test_what_one_experiment_learned_holds_for_the_next_that_insists() -> None:
-    provider = Acme(_fussy)
-
-    async def scene() -> str:
-        of, stop = caller(provider), Stop()
-        await of.call(REQUEST, CALL, stop, MAY_DROP)
-        with pytest.raises(CallFailed) as caught:
-            await of.call(REQUEST, CALL, stop)
-        return str(caught.value)
-
-    told = run_virtually(scene())
-    assert "the model refuses temperature" in told
-    assert "may_drop=['temperature']" in told
-    assert len(provider.calls) == 2
 
 
 def test_what_the_roster_says_a_model_refuses_is_never_sent() -> None:

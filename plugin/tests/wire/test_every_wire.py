@@ -14,7 +14,7 @@ import pytest
 from bias_tests.anchoring import test_anchoring as suite_of_cases
 from bias_tests.anchoring.experiment import ANCHORING
 
-from pytest_bias.cassettes.store import Cassette, cassette_path
+from pytest_bias.cassettes.store import Cassette
 from pytest_bias.contrasts.cases import Case, Declaration
 from pytest_bias.contrasts.register import ATTRIBUTE
 from pytest_bias.experiments.canonical import dumps
@@ -30,7 +30,6 @@ from pytest_bias.workbench.project import Project
 
 from ..core.factories import ask_once, experiment
 from ..support.server import FAULTS, Fault, Faults, Server, over_http, serving
-from .processes import MODEL
 from .test_collection import files, outcomes
 from .test_collection import recorded as recorded_over
 
@@ -205,8 +204,9 @@ def test_a_reply_that_cannot_be_measured_is_kept_and_asked_again(
     assert reasons == REASONS.get(wire, Counter(INVALID.values()))
 
 
-@pytest.mark.parametrize("fault", PROBLEMS)
-@pytest.mark.parametrize("wire", APIS)
+@pytest.mark.parametrize(
+    ("wire", "fault"), [*zip(APIS, PROBLEMS, strict=False), ("google", "refused_parameter")]
+)
 def test_what_no_later_call_can_mend_stops_the_job_and_the_next_run_records_it(
     tmp_path: Path, wire: str, fault: Fault
 ) -> None:
@@ -221,15 +221,4 @@ def test_what_no_later_call_can_mend_stops_the_job_and_the_next_run_records_it(
         assert (job.problems, job.recorded) == ([], 4)
         well = [each.seed for each in server.served if each.status == 200]
     assert len(well) == len(set(well)) == 4
-    kept(of, tmp_path)
-
-
-@pytest.mark.parametrize("wire", APIS)
-def test_what_a_model_refuses_is_left_out_where_it_may_be(tmp_path: Path, wire: str) -> None:
-    of = tiny(parameters=Parameters(temperature=0.5), may_drop=["temperature"])
-    with under(["refused_parameter"] * 9) as server:
-        job = recorded(of, tmp_path, server, wire, concurrency=1)
-        assert [each.status for each in server.served] == [400, 200, 200, 200, 200]
-    assert (job.problems, job.recorded) == ([], 4)
-    assert Cassette(cassette_path(tmp_path, of.id, MODEL)).dropped == ("temperature",)
     kept(of, tmp_path)

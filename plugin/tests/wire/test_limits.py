@@ -19,7 +19,7 @@ from pytest_bias.experiments.messages import Parameters, Place, trial_seed
 from pytest_bias.recording.job import Job
 from pytest_bias.settings.roster import ModelEntry, Price, Roster
 
-from ..core.factories import ask_once, ask_twice, experiment
+from ..core.factories import ask_twice, experiment
 from ..support import server as support
 from ..support.server import Fault, Faults, Served, Server
 from .processes import MODEL
@@ -77,14 +77,6 @@ def test_no_call_beyond_the_cap_reaches_the_server(tmp_path: Path, cap: int) -> 
         # Where nothing was recorded, why the last call failed is told as well.
         assert len(job.notes) == 1 or not job.recorded
         assert job.recorded + len(job.lost) == job.wanted == 40
-
-
-def test_a_cap_that_failures_used_up_is_told_with_why_they_failed(tmp_path: Path) -> None:
-    of = experiment(replicates=10)
-    with serving(["server_error"] * 9) as server:
-        job, _ = recorded(of, tmp_path, server.url, max_calls=3, concurrency=1)
-    failed = f"before that a call failed: {MODEL}: HTTP 500: The server had an error."
-    assert job.notes == ["--bias-max-calls=3 is reached", failed]
 
 
 def test_later_runs_record_what_a_cap_left_out_and_its_marks_vanish(tmp_path: Path) -> None:
@@ -199,19 +191,6 @@ def test_the_order_of_calls_is_shuffled_by_its_seed_and_leaves_no_trace(tmp_path
     assert texts[0] == texts[1] == texts[2]
 
 
-def test_two_models_are_recorded_side_by_side(tmp_path: Path) -> None:
-    of = experiment(replicates=15)
-    with serving(latency=0.02) as server:
-        report = collected(both(of), tmp_path, server.url, concurrency=2)
-        served = server.served
-    assert [job.recorded for job in report.jobs] == [30, 30]
-    first, second = ([e for e in served if e.model == m] for m in ("even", "biased"))
-    overlaps = sum(
-        a.at < (b.answered_at or 0) and b.at < (a.answered_at or 0) for a in first for b in second
-    )
-    assert overlaps > 0
-
-
 def test_a_model_is_not_called_by_more_than_its_own_limit(tmp_path: Path) -> None:
     of = experiment(replicates=10)
     roster = Roster({OTHER: ModelEntry(concurrency=1)})
@@ -222,16 +201,3 @@ def test_a_model_is_not_called_by_more_than_its_own_limit(tmp_path: Path) -> Non
     for one, following in itertools.pairwise(served):
         assert one.answered_at is not None
         assert one.answered_at <= following.at
-
-
-def test_a_long_outage_stops_the_job_and_not_the_other_models(tmp_path: Path) -> None:
-    def down(asked: Served) -> Fault | None:
-        return "server_error" if asked.model == "even" else None
-
-    of = experiment(ask_once, replicates=30)
-    with serving(down) as server:
-        report = collected(both(of), tmp_path, server.url, concurrency=5)
-        even = [each for each in server.served if each.model == "even"]
-    assert [job.recorded for job in report.jobs] == [0, 60]
-    assert report.jobs[0].problems
-    assert 25 <= len(even) <= 30
