@@ -20,7 +20,7 @@ def failed(wire: str, url: str) -> CallFailed:
     return mocker.failed(partial(open_wire, wire, Endpoint("mine", SECRET, url)))
 
 
-@pytest.mark.parametrize(("wire", "status"), zip(WIRES, (307, 302, 303, 308), strict=True))
+@pytest.mark.parametrize(("wire", "status"), [*zip(WIRES, (307, 302, 303, 308), strict=True)])
 def test_no_prompt_follows_a_redirect_to_another_host(wire: str, status: int) -> None:
     with ExitStack() as stack:
         elsewhere, seen = stack.enter_context(answering(saying(200, {}, b"{}")))
