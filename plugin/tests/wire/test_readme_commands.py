@@ -126,3 +126,24 @@ def test_the_commands_for_a_real_model_plan_and_record_it_within_their_budget(
     asked = re.findall(r", 1 replicates design, (\d+) of (\d+) trials valid", recorded.stdout)
     assert len(asked) == planned.stdout.count(" (gate design)")
     assert called >= sum(int(trials) for _, trials in asked)
+
+
+def test_who_has_no_judge_is_named_in_a_line_and_holds_up_nobody_else(checkout: Path) -> None:
+    # Of narrative 21 of 183 cases: the tracebacks of the others, and their chances, take longest.
+    command = (
+        f"pytest bias_tests/narrative bias_tests/anchoring/test_anchoring.py --bias-model {MODEL}"
+        " -k 'anchoring or black_male'"
+    )
+    with vendor() as server:
+        few = f"OPENAI_API_KEY={KEY} {command} --bias-record=missing --bias-replicates=8 -v"
+        recorded = run(few, checkout, **told(server))
+        called = len(server.served)
+    assert called >= 24
+    assert recorded.returncode == 1
+    section = recorded.stdout.partition(" bias ====")[2].partition("\n====")[0]
+    why = f"recording narrative-personas with {MODEL}: --bias-judge: the replies of {MODEL} are "
+    assert section.count(why) == 1
+    assert "order under [judges] of the roster" in section
+    assert re.search(r"^ +[A-Z]+\b.*: sentence_months high − low ", section, re.MULTILINE)
+    assert re.search(r"^(BIAS FOUND, the rest )?NO RESULT: ", section, re.MULTILINE)
+    assert "Traceback" not in recorded.stdout + recorded.stderr
