@@ -26,7 +26,7 @@ from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Casset
 from pytest_bias.experiments.design import Design, Trial
 from pytest_bias.experiments.experiment import Experiment, ModelRoles, plan
 from pytest_bias.experiments.messages import Place, trial_seed
-from pytest_bias.experiments.protocol import Subject, together
+from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.records import Outcome
 from pytest_bias.experiments.replay import replay
 from pytest_bias.experiments.simulated import SimulatedPrompt
@@ -174,13 +174,6 @@ def test_a_simulated_subject_that_fails_is_named_at_once(
     assert words in job.problems[0]
 
 
-def test_the_first_experiment_that_recognises_a_prompt_answers(tmp_path: Path) -> None:
-    of, endpoint = experiment(replicates=2), Endpoint()
-    recorded(of, tmp_path, None, answers=[lambda _: None, partial(_scoring, 2), endpoint])
-    assert scores(of, tmp_path) == [2] * 4
-    assert endpoint.arrived.total() == 0
-
-
 @pytest.mark.requirement("ANCHOR-14")
 def test_invalid_replies_are_kept_and_the_run_goes_on(tmp_path: Path) -> None:
     of = experiment(replicates=4)
@@ -193,31 +186,8 @@ def test_invalid_replies_are_kept_and_the_run_goes_on(tmp_path: Path) -> None:
     assert [o.missing for o in outcomes(of, tmp_path)] == ["refusal"] * 4 + [None] * 4
 
 
-def test_branches_run_at_once_and_replay(tmp_path: Path) -> None:
-    async def judged(trial: Trial, subject: Subject) -> list[int]:
-        heard = await subject.ask(f"Describe {trial['group']}.")
-        scores = await together(
-            *(subject.ask(f"Judge {n}, rate.", after=heard, reply=Score) for n in range(3))
-        )
-        return [score.value.score for score in scores]
-
-    of, endpoint = experiment(judged, replicates=3), Endpoint()
-    job, _ = recorded(of, tmp_path, endpoint)
-    assert (job.recorded, job.calls, job.problems) == (6, 24, [])
-    assert is_whole(of, tmp_path)
-
-
 def _scoring(score: int, _: SimulatedPrompt) -> str:
     return f'{{"score": {score}}}'
-
-
-def interrupted_at(calls: int, of: Experiment, folder: Path, mode: RecordMode, score: int) -> None:
-    """Record with an endpoint that answers ``calls`` calls and then fails for good."""
-    endpoint = Endpoint()
-    say = f'{{"score": {score}}}'
-    endpoint._say = lambda _: say if endpoint.answered.total() <= calls else None
-    job, _ = recorded(of, folder, endpoint, mode=mode)
-    assert "no simulated subject recognises this prompt" in job.problems[0]
 
 
 def scores(of: Experiment, folder: Path, *, trials: Sequence[Trial] | None = None) -> list[Any]:
@@ -231,7 +201,8 @@ def test_an_interrupted_all_is_not_mixed_with_what_was_recorded(tmp_path: Path) 
     recorded(of, tmp_path, Endpoint())
     path = cassette_path(tmp_path, of.id, MODEL)
     before = path.read_bytes()
-    interrupted_at(2, of, tmp_path, "all", 9)
+    trials = plan(of, of.design())[:2]
+    recorded(of, tmp_path, Endpoint(partial(_scoring, 9)), mode="all", trials=trials)
     journal = path.with_name(path.name + REJOURNAL_SUFFIX)
     assert journal.exists()
     assert scores(of, tmp_path) == [5] * 6
@@ -314,17 +285,6 @@ def test_a_trial_recorded_in_part_pays_only_the_rest(tmp_path: Path) -> None:
     assert (job.recorded, job.calls, job.problems) == (8, 15, [])
 
 
-def test_a_larger_design_pays_only_what_is_new(tmp_path: Path) -> None:
-    of = experiment(replicates=3)
-    endpoint = Endpoint()
-    recorded(of, tmp_path, endpoint)
-    job, _ = recorded(of, tmp_path, endpoint, trials=plan(of, Design(5)))
-    assert job.calls == 4
-    job, _ = recorded(of, tmp_path, endpoint, trials=plan(of, Design(2)))
-    assert job.calls == 0
-    assert len(Cassette(job.cassette)) == 10
-
-
 @pytest.mark.usefixtures("handlers")
 @pytest.mark.parametrize(
     ("numbers", "mode", "retention"),
@@ -379,15 +339,6 @@ def test_a_hang_up_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
     assert (job.recorded, job.problems) == (6, [])
 
 
-@pytest.mark.usefixtures("handlers")
-def test_after_a_signal_no_further_job_is_begun(tmp_path: Path) -> None:
-    of, other = experiment(replicates=50), experiment(id="other")
-    endpoint = Endpoint(on_call=lambda n: os.kill(os.getpid(), signal.SIGINT) if n == 3 else None)
-    report = collected([job_of(of), job_of(other)], tmp_path, endpoint)
-    assert report.jobs[1].problems == ["not begun: the recording was interrupted"]
-    assert report.jobs[1].calls == 0
-
-
 def interrupt_twice(call: int) -> None:
     if call == 20 + CONCURRENCY:  # all that may be under way is held
         os.kill(os.getpid(), signal.SIGTERM)
@@ -421,23 +372,6 @@ def test_a_protocol_with_a_state_of_its_own_costs_one_trial(tmp_path: Path) -> N
     assert len(job.problems) == 1
     assert re.match("tiny, trial .#[0-9]+: replaying it straight away differs", job.problems[0])
     assert "its question at turn 1 is another" in job.problems[0]
-
-
-@pytest.mark.parametrize("simulated", [None, lambda _: '{"score": 5}'], ids=["paid", "rehearsed"])
-def test_one_whose_result_is_another_costs_a_call_or_none_where_it_is_rehearsed(
-    tmp_path: Path, simulated: Any
-) -> None:
-    numbers = itertools.count()
-
-    async def stateful(trial: Trial, subject: Subject) -> int:
-        await ask_once(trial, subject)
-        return next(numbers)
-
-    of, endpoint = experiment(stateful, replicates=50, simulated=simulated), Endpoint()
-    job, _ = recorded(of, tmp_path, endpoint)
-    assert (job.recorded, job.calls) == (0, 0 if simulated else 1)
-    assert endpoint.arrived.total() == job.calls
-    assert "(its result is another)" in job.problems[0]
 
 
 async def _sleeps(trial: Trial, subject: Subject) -> None:
@@ -517,14 +451,6 @@ def test_a_damaged_cassette_is_left_as_it_is(tmp_path: Path) -> None:
     for mode in ("missing", "all"):
         assert "line 1: no reply in it is intact" in refused(tmp_path, mode=mode)
     assert path.read_bytes() == b"half a head"
-
-
-def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("", encoding="ascii")
-    assert "file" in refused(tmp_path / "file")
-    lock = cassette_path(tmp_path, "tiny", MODEL).with_suffix(".jsonl.lock")
-    lock.mkdir(parents=True)
-    assert refused(tmp_path) == f"{lock}: Is a directory"
 
 
 @pytest.mark.parametrize("subject", ["even", "biased", "drifted"])
