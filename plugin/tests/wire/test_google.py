@@ -30,17 +30,6 @@ def google(
     return Line(GOOGLE, *opened(GOOGLE.wire), router)
 
 
-@pytest.mark.parametrize("row", GOOGLE.finishes.values(), ids=GOOGLE.finishes)
-def test_the_sdks_own_type_reads_every_stored_body(row: tuple[dict[str, Any], str, str]) -> None:
-    body, text, _ = row
-    assert GOOGLE.read_by_sdk(body) == text
-
-
-def test_a_model_that_is_not_named_is_not_said(google: Line) -> None:
-    google.answers(json={name: value for name, value in reply().items() if name != "modelVersion"})
-    assert google.ask().served_model == ""
-
-
 WAITS: dict[str, tuple[list[dict[str, Any]], dict[str, str], float | None]] = {
     "RetryInfo": ([RETRY_INFO], {}, 7.0),
     "RetryInfo in fractions": ([RETRY_INFO | {"retryDelay": "1.5s"}], {}, 1.5),

@@ -6,7 +6,6 @@ import asyncio
 import errno
 import json
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -128,22 +127,21 @@ def test_a_provider_that_fails_costs_no_other_model_a_reply(
     assert SECRET not in str(other.problems)
 
 
-@pytest.mark.parametrize("shown", [0, 1, 7])
-def test_a_display_that_fails_loses_no_reply(desk: Desk, shown: int) -> None:
+def test_a_display_that_fails_loses_no_reply(desk: Desk) -> None:
     """``pytest … | head``: the pipe is gone, and what is paid for is kept."""
     seen = 0
 
     def fragile(_: CallCounts) -> None:
         nonlocal seen
         seen += 1
-        if seen > shown:
+        if seen > 7:
             raise BrokenPipeError(errno.EPIPE, "Broken pipe")
 
     of, acme = experiment(ask_twice, replicates=20), Acme()
     desk.serve(openai=acme)
     (job,) = desk.record((of, MODEL), progress=fragile).jobs
     assert (job.recorded, job.calls, job.problems) == (40, 80, [])
-    assert (acme.calls, seen) == (80, shown + 1)  # not asked again
+    assert (acme.calls, seen) == (80, 8)  # not asked again
 
 
 def test_inside_an_event_loop_recording_is_refused(desk: Desk) -> None:
@@ -152,17 +150,6 @@ def test_inside_an_event_loop_recording_is_refused(desk: Desk) -> None:
 
     with pytest.raises(Exception, match="pytest runs inside an event loop"):
         asyncio.run(within())
-
-
-def test_a_journal_that_cannot_be_opened_is_known_before_anything_is_paid(desk: Desk) -> None:
-    acme = Acme()
-    desk.serve(openai=acme)
-    of = experiment()
-    journal = cassette_path(desk.folder, of.id, MODEL)
-    journal.with_name(f"{journal.name}.recording").mkdir(parents=True)
-    (job,) = desk.record((of, MODEL)).jobs
-    assert acme.calls == 0
-    assert "a folder stands there, and no file" in job.problems[0]
 
 
 class _Full:
@@ -264,17 +251,6 @@ def test_what_is_pulled_in_meanwhile_is_not_written_over(desk: Desk, before: int
     assert sorted(said) == [3, 3, 5, 5, 5, 5]
 
 
-def test_nothing_is_locked_or_written_where_everything_is_recorded(desk: Desk) -> None:
-    of = experiment()
-    desk.serve(openai=Acme())
-    desk.record((of, MODEL))
-    path = cassette_path(desk.folder, of.id, MODEL)
-    (path.parent / f"{path.name}.lock").unlink()
-    (job,) = desk.record((of, MODEL)).jobs
-    assert (job.problems, job.calls) == ([], 0)
-    assert {each.name for each in desk.folder.rglob("*") if each.is_file()} == {path.name}
-
-
 def test_what_is_recorded_anew_replaces_the_old_only_as_a_whole(desk: Desk) -> None:
     """Else one condition would be half of yesterday's model, and the other all of today's."""
     desk.serve(openai=Acme())
@@ -315,24 +291,14 @@ def test_a_cap_begins_no_trial_that_could_not_end_where_whole_ones_count(desk: D
     assert (job.recorded, acme.calls) == (85, 200)
 
 
-def test_what_was_paid_for_trials_that_did_not_end_is_told(desk: Desk) -> None:
-    acme = Acme()
-    desk.serve(openai=acme)
-    of = experiment(ask_twice, replicates=50, retention="measures")  # nobody rehearses it
-    (job,) = desk.record((of, MODEL), max_calls=1).jobs
-    assert (acme.calls, job.recorded, len(job.lost), job.unkept) == (1, 0, 100, 1)
-    assert job.problems == ["1 paid reply could not be kept"]
-
-
-@pytest.mark.parametrize("how", [pytest.fail, pytest.skip])
 def test_a_protocol_that_fails_as_a_test_does_stops_its_own_experiment_only(
-    desk: Desk, how: Callable[[str], object]
+    desk: Desk,
 ) -> None:
     """Such outcomes are no Exceptions; nobody waits for the worker that met one."""
 
     async def gives_up(trial: Trial, subject: Subject) -> None:
         await ask_once(trial, subject)
-        how("as in a test")
+        pytest.fail("as in a test")
 
     desk.serve(openai=Acme(), anthropic=Acme())
     broken, whole = experiment(gives_up, id="broken", replicates=40), experiment(replicates=40)
@@ -395,25 +361,7 @@ def test_another_model_may_answer_where_the_roster_says_so_or_nothing_gates(desk
     assert (job.recorded, job.problems) == (6, [])
 
 
-def test_another_judge_than_the_one_asked_for_ends_a_recording(desk: Desk) -> None:
-    async def graded(trial: Trial, subject: Subject, judge: Subject) -> Score:
-        told = await subject.ask(f"What of {trial['group']}?", reply=Score)
-        return (await judge.ask(f"Grade {told.value.score}.", reply=Score)).value
-
-    desk.serve(openai=Acme(), anthropic=Acme(served="three"))
-    of = experiment(graded, replicates=200, judge=Parameters())
-    job = job_of(of, MODEL, OTHER)
-    (report,) = collected([job], desk.folder, None, concurrency=4).jobs
-    (problem,) = report.problems
-    assert problem.startswith(f"three answered where {OTHER} was asked for.")
-    assert report.recorded <= 4
-
-
-@pytest.mark.parametrize("resumed", [False, True], ids=["at once", "resumed"])
-def test_half_a_character_in_a_reply_stops_no_trial_that_quotes_it(
-    desk: Desk,
-    resumed: bool,  # noqa: FBT001  (a parameter of the test)
-) -> None:
+def test_half_a_character_in_a_reply_stops_no_trial_that_quotes_it(desk: Desk) -> None:
     """It is kept as it came, and sent as what UTF-8 can write; when a recording goes on, too."""
 
     async def quoted(trial: Trial, subject: Subject, judge: Subject) -> Score:
@@ -426,8 +374,7 @@ def test_half_a_character_in_a_reply_stops_no_trial_that_quotes_it(
     desk.serve(openai=subject, anthropic=judge)
     of = experiment(quoted, replicates=1, judge=Parameters())
     job = job_of(of, MODEL, OTHER)
-    if resumed:
-        collected([job], desk.folder, None, max_calls=1)
+    collected([job], desk.folder, None, max_calls=1)
     (report,) = collected([job], desk.folder, None).jobs
     assert (report.problems, subject.calls, judge.calls) == ([], 6, 2)
     sent = [message.text for each in subject.asked + judge.asked for message in each.messages]

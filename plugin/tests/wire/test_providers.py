@@ -9,7 +9,7 @@ from base64 import b16encode, b64encode, urlsafe_b64encode
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import cast
 
 import pytest
 import respx
@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_bias.errors import BadSetting, BiasError, MissingPackage, UnknownName
-from pytest_bias.experiments.messages import Completion, Message, Parameters, Request
+from pytest_bias.experiments.messages import Message, Parameters, Request
 from pytest_bias.providers import sdk
 from pytest_bias.providers.base import (
     WIRES,
@@ -50,11 +50,6 @@ def test_names() -> None:
         known = "known: anthropic, google, openai-chat, openai-responses"
         with pytest.raises(UnknownName, match=f"unknown wire format '{name}'; {known}"):
             open_wire(name, Endpoint("mine", "x"))
-
-
-def test_contexts_and_endpoints_show_no_credentials() -> None:
-    assert "sk-secret" not in repr(ProviderContext({"OPENAI_API_KEY": "sk-secret"}))
-    assert "sk-secret" not in repr(Endpoint("mine", "sk-secret"))
 
 
 BROKEN = {
@@ -156,21 +151,15 @@ def test_no_proxy_or_certificates_of_the_environment_are_for_an_endpoint_on_loop
         assert mocker.ask(lambda: vendor.at(url), model=vendor.model).text == "Five."
 
 
-@pytest.mark.parametrize(
-    ("url", "here"),
-    [
-        ("http://127.0.0.1:8000/v1", True),
-        ("http://127.8.9.1", True),
-        ("http://[::1]:8000", True),
-        ("https://LOCALHOST/v1", True),
-        ("http://vllm.localhost", True),
-        ("http://localhost.example", False),
-        ("http://10.0.0.1", False),
-        (None, False),
-    ],
-)
-def test_what_this_machine_is(url: str | None, here: bool) -> None:  # noqa: FBT001  (an expectation)
-    assert sdk.is_loopback(url) is here
+def test_what_this_machine_is() -> None:
+    here = (
+        "http://127.8.9.1",
+        "http://[::1]:8000",
+        "https://LOCALHOST/v1",
+        "http://vllm.localhost",
+    )
+    elsewhere = ("http://localhost.example", "http://10.0.0.1", None)
+    assert [url for url in (*here, *elsewhere) if sdk.is_loopback(url)] == [*here]
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -227,13 +216,12 @@ def test_the_least_majors_are_those_of_the_extras() -> None:
     assert named.items() >= sdk.LEAST_MAJORS.items()
 
 
-@pytest.mark.parametrize("name", ["openai", "anthropic", "google.genai"])
-def test_an_sdk_that_is_too_old_is_named_with_what_is_needed(
-    monkeypatch: pytest.MonkeyPatch, name: str
+def test_an_sdk_that_is_too_old_or_not_there_is_named_with_what_is_needed(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    old = ModuleType(name)
+    name, old = "google.genai", ModuleType("google.genai")
     monkeypatch.setitem(sys.modules, name, old)
-    for version in ("1.99.1", "0", "unknown"):
+    for version in ("1.99.1", "unknown"):
         monkeypatch.setattr(old, "__version__", version, raising=False)
         with pytest.raises(MissingPackage) as caught:
             sdk.load_sdk(name, "extra")
@@ -242,18 +230,9 @@ def test_an_sdk_that_is_too_old_is_named_with_what_is_needed(
             f"{package} {version} is installed, {sdk.LEAST_MAJORS[package]} or later is needed; "
             "install it with: pip install 'pytest-bias[extra]'"
         )
-
-
-def test_an_sdk_that_lacks_a_package_says_which(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "half_sdk.py").write_text("import not_installed_anywhere\n", encoding="ascii")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(MissingPackage, match="not_installed_anywhere is not installed"):
-        sdk.load_sdk("half_sdk", "half")
-    monkeypatch.setitem(sys.modules, "google.genai", None)
+    monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingPackage, match="google-genai is not installed"):
-        sdk.load_sdk("google.genai", "google")
+        sdk.load_sdk(name, "extra")
 
 
 def test_secrets_are_hidden_in_every_form() -> None:
@@ -261,7 +240,16 @@ def test_secrets_are_hidden_in_every_form() -> None:
     said = "k/e y+1 k%2Fe%20y%2B1 k%2Fe+y%2B1 p@ss p%40ss joe:p@ss t+ken t%2Bken v=1"
     assert secrets.hidden(said) == "*** *** *** *** *** *** *** *** v=1"
     assert secrets.hidden("1 of 2 at https://example.org") == "1 of 2 at https://example.org"
+    short, key = sdk.Secrets("ollama"), "sk-aB3d/E6gH"
+    assert short.hidden("no 'ollama' for ollama3, ollama") == "no '***' for ollama3, ***"
+    assert short.purged({"ollama": "ollama"}) == {"ollama": "ollama"}
+    found = sdk.Secrets(key).purged(
+        {"a": [f"x{key}y", 5, None, {"b": "SK-AB3D/E6GH sk-aB3d\\/E6gH"}], key: True}
+    )
+    assert found == {"a": ["x***y", 5, None, {"b": "*** ***"}], "***": True}
     assert repr(secrets) == "Secrets(…)"
+    for shown in (ProviderContext({"OPENAI_API_KEY": key}), Endpoint("mine", key)):
+        assert key not in repr(shown)
 
 
 QUOTED = 'sk-pl/an"ted-é\n'
@@ -271,28 +259,15 @@ QUOTED = 'sk-pl/an"ted-é\n'
     "said",
     [
         repr(QUOTED),
-        ascii(QUOTED),
         repr(f"Bearer {QUOTED}".encode()),
         json.dumps(QUOTED),
-        json.dumps(QUOTED, ensure_ascii=False),
         json.dumps(QUOTED).replace("/", "\\/"),
-        f"[{QUOTED}]",
-        f"[{QUOTED.strip()}]",
     ],
 )
 def test_secrets_are_hidden_as_they_are_quoted(said: str) -> None:
     hidden = sdk.Secrets(QUOTED).hidden(said)
     assert "***" in hidden
     assert not any(part in hidden for part in ("sk-pl", "ted-"))
-
-
-def test_short_keys_are_hidden_as_whole_words_in_problems_long_ones_in_replies_too() -> None:
-    short, key = sdk.Secrets("ollama"), "sk-abc/def"
-    assert short.hidden("no 'ollama' for ollama3, ollama") == "no '***' for ollama3, ***"
-    assert short.purged({"ollama": "ollama"}) == {"ollama": "ollama"}
-    found = sdk.Secrets(key).purged({"a": [f"x{key}y", 5, None, {"b": "sk-abc\\/def"}], key: True})
-    assert found == {"a": ["x***y", 5, None, {"b": "***"}], "***": True}
-    assert sdk.Secrets("abcd", "abcdefgh").hidden("abcdefgh abcd") == "*** ***"
 
 
 @given(st.binary(max_size=7), st.binary(max_size=7))
@@ -308,13 +283,6 @@ def test_long_keys_are_found_encoded_wherever_in_a_text_they_stand(
             assert hidden.count("***") == 1
             # Of the letters that are left, each holds something else as well.
             assert len(hidden) - 3 <= len(encode(before)) + len(encode(after)) + 4
-
-
-@pytest.mark.parametrize(
-    "form", ["SK-AB3D/E6GH", "sk-ab3d/e6gh", "sk-aB3d%2fE6gH", "sk-aB3d%2FE6gH"]
-)
-def test_long_keys_are_found_in_other_letters(form: str) -> None:
-    assert sdk.Secrets("sk-aB3d/E6gH").hidden(f"x{form}y") == "x***y"
 
 
 DEEP = "[" * 101 + "]" * 101
@@ -338,32 +306,20 @@ def test_a_number_that_none_can_be_stands_as_it_was_sent() -> None:
     ]
 
 
-WAITS: dict[str, tuple[dict[str, str], float | None]] = {
-    "nothing": ({}, None),
-    "seconds in any case": ({"Retry-After": " 1.5 "}, 1.5),
-    "none": ({"retry-after": "0"}, 0.0),
-    "the more exact": ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),
-    "nonsense beside seconds": ({"retry-after-ms": "x", "retry-after": "1"}, 1.0),
-    "a date": ({"retry-after": "Mon, 02 Nov 2026 12:00:05 GMT"}, None),
-    "negative": ({"retry-after": "-1"}, None),
-    "infinite": ({"retry-after": "inf"}, None),
-    "not a number": ({"retry-after": "nan"}, None),
-    "empty": ({"retry-after": ""}, None),
-    "beyond numbers": ({"retry-after": "1e400", "retry-after-ms": "9" * 5000}, None),
-}
+WAITS: list[tuple[dict[str, str], float | None]] = [
+    ({"Retry-After": " 1.5 "}, 1.5),
+    ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),
+    ({"retry-after-ms": "x", "retry-after": "1"}, 1.0),
+    ({"retry-after": "Mon, 02 Nov 2026 12:00:05 GMT"}, None),
+    ({"retry-after": "-1"}, None),
+    ({"retry-after": "nan"}, None),
+    ({"retry-after": "1e400", "retry-after-ms": "9" * 5000}, None),
+]
 
 
-@pytest.mark.parametrize(("headers", "seconds"), WAITS.values(), ids=WAITS)
+@pytest.mark.parametrize(("headers", "seconds"), WAITS)
 def test_how_long_a_provider_asks_to_wait(headers: dict[str, str], seconds: float | None) -> None:
     assert sdk.retry_after(headers) == seconds
-
-
-@pytest.mark.parametrize(
-    "latency", [-0.1, float("nan"), float("inf"), True, "1", 10**400, 1e300, None]
-)
-def test_a_time_that_none_can_be_is_unknown(latency: Any) -> None:
-    assert Completion("x", "stop", "m", latency=latency).latency is None
-    assert Completion("x", "stop", "m", latency=86_400.0).latency == 86_400.0
 
 
 def test_every_wire_is_a_vendors_here() -> None:

@@ -15,17 +15,13 @@ from pytest_bias import MeanDifference
 from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Cassette, cassette_path
 from pytest_bias.experiments.canonical import dumps
-from pytest_bias.experiments.design import Design, Trial
+from pytest_bias.experiments.design import Design
 from pytest_bias.experiments.experiment import Experiment, plan
-from pytest_bias.experiments.measures import Measure
-from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.replay import Unrecorded
-from pytest_bias.recording.job import JobReport
 from pytest_bias.verdicts.analysis import analyse
 
 from ..core.factories import ask_once, ask_twice, experiment
 from ..core.in_memory import NOTHING_KEPT
-from ..core.test_measured import CANARY
 from ..helpers import Endpoint
 from ..support.server import serving
 from .processes import CONCURRENCY, MODEL, Recorders
@@ -54,12 +50,6 @@ def measured(of: Experiment, folder: Path, model: str = MODEL) -> list[Mapping[s
         assert outcome.values is not None
         found.append(outcome.values)
     return found
-
-
-def assert_no_canary(folder: Path) -> None:
-    for path in folder.rglob("*"):
-        assert CANARY not in path.name
-        assert path.is_dir() or CANARY.encode() not in path.read_bytes()
 
 
 @pytest.mark.parametrize("subject", ["even", "biased"])
@@ -131,19 +121,6 @@ def test_a_trial_of_which_a_call_failed_is_asked_again_as_a_whole(tmp_path: Path
     assert (job.recorded, job.calls, job.problems) == (8, 16, [])
 
 
-def test_a_raised_version_is_recorded_again_and_what_was_measured_before_stays(
-    tmp_path: Path,
-) -> None:
-    of = kept()
-    newer = kept(measures=[Measure("score", lambda score: score.score + 1.0, version=2)])
-    endpoint = Endpoint()
-    recorded(of, tmp_path, endpoint)
-    job, _ = recorded(newer, tmp_path, endpoint)
-    assert (job.recorded, job.calls, job.problems) == (6, 6, [])
-    assert measured(newer, tmp_path) == [{"score": 6.0}] * 6
-    assert measured(of, tmp_path) == [{"score": 5.0}] * 6
-
-
 def test_nothing_is_paid_where_text_stands_in_the_cassette(tmp_path: Path) -> None:
     endpoint = Endpoint()
     recorded(experiment(), tmp_path, endpoint)
@@ -155,32 +132,3 @@ def test_nothing_is_paid_where_text_stands_in_the_cassette(tmp_path: Path) -> No
         in (job.problems[0])
     )
     assert job.cassette.read_bytes() == before
-
-
-def said_of(of: Experiment, folder: Path, **given: Any) -> JobReport:
-    """The report of a recording in which every reply, and every question, holds the canary."""
-    job, _ = recorded(
-        of, folder, Endpoint(lambda _: f'{{"score": 5, "more": "{CANARY}"}}'), **given
-    )
-    assert job.recorded == 0
-    assert job.calls == 1  # the first trial goes alone
-    assert CANARY not in repr(job)
-    assert_no_canary(folder)
-    return job
-
-
-def test_an_error_of_a_measure_is_told_without_its_words(tmp_path: Path) -> None:
-    async def says(trial: Trial, subject: Subject) -> str:
-        return (await subject.ask(f"{CANARY} {trial['group']}")).text
-
-    def take(text: str) -> float:
-        raise ValueError(text)
-
-    job = said_of(kept(says, measures=[Measure("n", take)], replicates=20), tmp_path)
-    assert f"ValueError; {SILENT}" in job.problems[0]
-    unnamed = kept(says, measures=[Measure("n", lambda text: text)], replicates=20)
-    job = said_of(unnamed, tmp_path)
-    assert "Measure('n'): gives text, and of text only declared categories" in job.problems[0]
-    many = kept(says, measures=[Measure("n", lambda text: [text])], replicates=20)  # type: ignore[arg-type,return-value]  # what is wrong with it
-    job = said_of(many, tmp_path)
-    assert "Measure('n'): gave a list; a finite number, str or bool is needed" in job.problems[0]

@@ -181,9 +181,10 @@ def test_no_key_is_told_whatever_goes_wrong(
         monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", server.url)
         models = [
             f"{provider}/{model}"
-            for provider in ("openai", "anthropic", "google", "bare")
+            for provider in ("openai", "anthropic", "google")
             for model in TROUBLES
         ]
+        models.append("bare/unknown")
         write_ini(folder, *models, timeout=1.0)
         monkeypatch.setattr(Retries, "wait", lambda *_: 0.0)  # tested on a clock of its own
         # With a user and a password in its URL, OpenAI's key is not sent; here it is.
@@ -197,7 +198,7 @@ def test_no_key_is_told_whatever_goes_wrong(
     # The server quoted what it was sent, and that was told, but for the key.
     quoted = re.findall(r"/unknown: HTTP 401: Incorrect API key provided: (.*?) \(at ", said)
     assert sorted(set(quoted)) == ["***", "Basic ***"]
-    assert said.count("the reply is not") >= 4
+    assert said.count("the reply is not") >= 3
     assert not list(folder.rglob("*.jsonl"))
     check_all_that_was_written(folder, result)
 
@@ -255,76 +256,45 @@ def test_no_key_is_told_when_all_goes_well(folder: Path, pytester: pytest.Pytest
 SECRET = "sk-" + "planted" * 3
 
 
-HOME = {"HOME": "/home/joe"}
-KEYED = f"OPENAI_API_KEY={SECRET}\n"
-# What the file says, the environment, and what is read of both.
-FILES: dict[str, tuple[str | None, dict[str, str], dict[str, str]]] = {
-    "not named": (None, HOME, HOME),
-    "adds and replaces nothing": (
-        f"# keys\nexport OPENAI_API_KEY='{SECRET}'\nHOME=/elsewhere\nBARE\n",
-        HOME,
-        {**HOME, "OPENAI_API_KEY": SECRET},
-    ),
-    "values as they stand": (
-        "A=a$PLANTED\nB='${PLANTED}'\nC=\"x ${HOME} y\"\nD=Ω\nE=a=b/c+d==\nF=\n",
-        {},
-        {
-            "A": "a$PLANTED",
-            "B": "${PLANTED}",
-            "C": "x ${HOME} y",
-            "D": "Ω",
-            "E": "a=b/c+d==",
-            "F": "",
-        },
-    ),
-    "what is set comes first": (KEYED, {"OPENAI_API_KEY": "mine"}, {"OPENAI_API_KEY": "mine"}),
-    "what is set to nothing holds no key": (
-        KEYED,
-        {"OPENAI_API_KEY": "", "OTHER": ""},
-        {"OPENAI_API_KEY": SECRET, "OTHER": ""},
-    ),
-}
-
-
 @pytest.mark.requirement("CV-38")
-@pytest.mark.parametrize(("text", "environ", "found"), FILES.values(), ids=FILES)
 def test_a_file_that_is_named_adds_to_the_environment(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    text: str | None,
-    environ: dict[str, str],
-    found: dict[str, str],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("PLANTED", "expanded")
     monkeypatch.chdir(tmp_path)
+    own = {"HOME": "/home/joe", "SET": "mine", "EMPTY": "", "OTHER": ""}
     path = tmp_path / ".env"
-    path.write_text(KEYED if text is None else text, encoding="utf-8")
-    assert read_environment(environ, None if text is None else path) == found
+    path.write_text(
+        f"# keys\nexport OPENAI_API_KEY='{SECRET}'\n!! {SECRET} = '\nBARE\n"
+        "SET=theirs\nEMPTY=theirs\nA=a$PLANTED\nB='${PLANTED}'\nC=\"x ${HOME} y\"\n"
+        "D=Ω\nE=a=b/c+d==\nF=\n",
+        encoding="utf-8",
+    )
+    assert read_environment(own, None) == own
+    assert read_environment(own, path) == {
+        **own,
+        "EMPTY": "theirs",  # what is set to nothing holds no key
+        "OPENAI_API_KEY": SECRET,
+        "A": "a$PLANTED",
+        "B": "${PLANTED}",
+        "C": "x ${HOME} y",
+        "D": "Ω",
+        "E": "a=b/c+d==",
+        "F": "",
+    }
+    assert SECRET not in caplog.text
     assert os.environ.get("OPENAI_API_KEY") != SECRET
 
 
-@pytest.mark.parametrize("kind", ["missing", "a folder", "no text"])
+@pytest.mark.parametrize("kind", ["missing", "no text"])
 def test_a_file_that_cannot_be_read_is_named_and_not_quoted(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "keys.env"
-    if kind == "a folder":
-        path.mkdir()
-    elif kind == "no text":
+    if kind == "no text":
         path.write_bytes(b"\xff\xfe" + SECRET.encode())
     with pytest.raises(BadSetting) as told:
-        read_environment(HOME, path)
-    assert told.value.option == "--bias-env-file"
-    assert str(path) in str(told.value)
-    assert "cannot be read: " in str(told.value)
+        read_environment({}, path)
+    assert str(told.value).startswith(f"--bias-env-file={path}: cannot be read: ")
     assert SECRET not in str(told.value)
     # The decoder's own error holds the bytes.
     assert told.value.__cause__ is None
     assert told.value.__suppress_context__
-
-
-def test_a_line_that_is_none_is_not_quoted(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = tmp_path / ".env"
-    path.write_text(f"{KEYED}!! {SECRET} = '\nOTHER=b\n", encoding="utf-8")
-    assert read_environment(HOME, path)["OPENAI_API_KEY"] == SECRET
-    assert SECRET not in caplog.text
