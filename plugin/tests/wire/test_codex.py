@@ -302,7 +302,7 @@ def test_ends_that_are_no_reply(stage: Stage, play: dict[str, Any], said: str) -
     [
         ({"last": ""}, "stop"),
         # So Codex shows a refusal in place of the JSON asked for.
-        ({"last": "", "events": [SPOKE[0], SPOKE[-1]]}, "other"),
+        ({"last": "", "events": [SPOKE[0], SPOKE[-1]]}, "no_message"),
         ({"code": 1, "events": [_failed(f"{CUT}content_filter")]}, "content_filter"),
         ({"code": 1, "events": [_failed(f"{CUT}max_output_tokens")]}, "length"),
     ],
