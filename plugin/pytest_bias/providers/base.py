@@ -12,6 +12,7 @@ from ..errors import BadSetting, BiasError, UnknownName
 from ..experiments.messages import Completion, Request
 from ..experiments.simulated import SimulatedAnswer
 from ..settings.roster import LOCAL, EndpointEntry, LocalEntry
+from .destinations import check_sent, variables_of
 
 SIMULATED = "simulated"
 """The provider whose subjects are programs that stand in for models."""
@@ -200,6 +201,8 @@ def api_key(environ: Mapping[str, str], provider: str, variable: str) -> str:
 def _open(name: str, context: ProviderContext) -> Provider:
     if name in context.endpoints:
         own = context.endpoints[name]
+        for place, needed in variables_of(name, own):
+            check_sent(context.environ, place, needed, own.base_url)
         variable = own.api_key_env
         key = NO_KEY if variable is None else api_key(context.environ, name, variable)
         headers = {h: api_key(context.environ, name, v) for h, v in own.headers_env.items()}

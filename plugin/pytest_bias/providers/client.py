@@ -17,6 +17,7 @@ from urllib.parse import urljoin, urlsplit
 
 from ..errors import BadSetting, CallFailed
 from .base import NO_KEY, Endpoint
+from .destinations import check_encrypted
 from .failures import (
     OUT_OF_QUOTA,
     error_details,
@@ -95,6 +96,8 @@ class Client(ABC):
             raise bad
         key = "" if endpoint.api_key == NO_KEY else endpoint.api_key
         headers = endpoint.headers.values()
+        if key or headers:
+            check_encrypted(self.setting, self.url)
         self.key = Secrets(key, *headers)
         long = (header for header in custom if len(header) >= SHORTEST_SECRET)
         # An SDK may end the whole in a slash, behind a token in its query too.

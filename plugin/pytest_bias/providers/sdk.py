@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import importlib
 import json
 import math
@@ -177,11 +178,17 @@ def _forms(secret: str) -> Iterator[str]:
         for escaped in (quote(data, safe=""), quote_plus(data)):
             yield from (escaped, _PERCENT.sub(lambda found: found[0].lower(), escaped))
         yield bare
+        yield from (bare[::-1], html.escape(bare), _as_entities(bare))
         yield from (unquote(bare), unquote_plus(bare))
         # Where Python quotes a text or its bytes, and in JSON.
         yield from (repr(bare)[1:-1], repr(data)[2:-1], ascii(bare)[1:-1])
         for escaped in (json.dumps(bare)[1:-1], json.dumps(bare, ensure_ascii=False)[1:-1]):
             yield from (escaped, escaped.replace("/", "\\/"))
+
+
+def _as_entities(text: str) -> str:
+    """``text`` with every character but letters and digits as a decimal HTML entity."""
+    return "".join(c if c.isalnum() else f"&#{ord(c)};" for c in text)
 
 
 def _encoded(data: bytes) -> Iterator[str]:

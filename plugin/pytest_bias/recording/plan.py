@@ -21,6 +21,7 @@ from ..experiments.canonical import plain
 from ..experiments.design import Design, Trial
 from ..experiments.experiment import Experiment, ModelRoles, plan_all
 from ..providers.base import is_simulated
+from ..providers.destinations import destinations
 from ..settings.model_names import file_stem
 from ..settings.roster import Roster, is_unpinned
 from ..settings.settings import Limits, RecordMode
@@ -109,7 +110,7 @@ class RecordingPlan:
     """The plan of a recording; ``problems`` name what could not be planned, and why.
 
     ``mode`` is what ``--bias-record`` would be; ``max_calls`` and ``budget`` (US dollars) are the
-    caps that would stop the recording.
+    caps that would stop the recording; ``endpoints`` say which host is sent which key.
     """
 
     version: int
@@ -119,6 +120,7 @@ class RecordingPlan:
     problems: tuple[str, ...]
     max_calls: int | None
     budget: float | None
+    endpoints: tuple[str, ...] = ()
 
     def to_json(self) -> str:
         """The plan as indented JSON text, the same for the same plan."""
@@ -204,6 +206,7 @@ def plan_recording(
         problems=tuple(problems),
         max_calls=limits.max_calls,
         budget=limits.budget,
+        endpoints=destinations((m for r in rows for m in (r.model, r.judge_model) if m), roster),
     )
 
 

@@ -16,8 +16,10 @@ from ..contrasts.power import Prospect, prospect_of
 from ..errors import BadDesign, BadSetting, BiasError, Diagnostics
 from ..experiments.experiment import Experiment
 from ..providers.base import ProviderContext
+from ..providers.destinations import PAIRS, destinations
 from ..recording.caller import OnTrial, Progress, Terms, ignore_trial
 from ..recording.collector import CollectionReport, collect
+from ..recording.estimate import called_models
 from ..recording.job import Job, JobReport
 from ..recording.plan import PlanJob, RecordingPlan, plan_recording
 from ..recording.signals import DeferredSignals
@@ -84,6 +86,9 @@ def record(
     experiments = (registered.experiment for registered in project.registry)
     terms = replace(terms_of(project, experiments, limits), on_trial=on_trial)
     jobs, refused = jobs_of(project, selected)
+    called = (m for job in jobs for m, _ in called_models(job.experiment, job.roles))
+    for line in destinations(called, project.recordings.roster):
+        say(f"recording through {line}")
     report = collect(jobs, terms, progress, say, held)
     report.jobs += refused
     project.forget()
@@ -151,7 +156,11 @@ def terms_of(project: Project, experiments: Iterable[Experiment], limits: Limits
         mode=settings.record,
         folder=settings.cassettes,
         context=ProviderContext(
-            environ=read_environment(settings.environ, settings.env_file),
+            environ={
+                **read_environment(settings.environ, settings.env_file),
+                # A file that an ini file names may hold keys; it says not where they go.
+                PAIRS: settings.environ.get(PAIRS, ""),
+            },
             answers=[each.simulated for each in experiments if each.simulated is not None],
             endpoints=project.recordings.roster.endpoints,
             providers=settings.providers,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..support.server import Outgoing, Served, Server, running
-from .suites import Suite, game_of
+from .suites import Suite, experiment_source, game_of
 from .upgrade_games import source
 
 
@@ -36,3 +36,17 @@ def test_two_settings_of_one_model_are_an_upgrade(many: Suite) -> None:
     many.check("--bias-model=gw/high --bias-baseline=gw/low", 1, "", found)
     rows = {row["hypothesis"]: row["outcome"] for row in many.results()["upgrade"]["rows"]}
     assert rows["worse-high-low"] == "worse"
+
+
+def test_a_plan_and_a_recording_name_host_wire_and_variable(suite: Suite) -> None:
+    answer = game_of(experiment_source()).simulated
+    assert answer is not None
+    with running(Server((answer,))) as server:
+        endpoint = f'[endpoints.gw]\nwire = "openai-chat"\nbase_url = "{server.url}/v1"\n'
+        suite.file("bias_models.toml", f'{endpoint}api_key_env = "GW_KEY"\n')
+        suite.monkeypatch.setenv("GW_KEY", "a-key-of-the-gateway")
+        where = f"gw: {server.url}, openai-chat, key from GW_KEY"
+        suite.check("--bias-model=gw/even --bias-plan", 0, "", f"Requests go to {where}")
+        recorded = "--bias-model=gw/even --bias-gate=off --bias-record=missing"
+        suite.check(recorded, 0, "", f"recording through {where}")
+        assert server.served

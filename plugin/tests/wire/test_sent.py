@@ -18,6 +18,7 @@ from pytest_bias.providers.base import (
     open_provider,
     open_wire,
 )
+from pytest_bias.providers.destinations import PAIRS
 from pytest_bias.settings.roster import Roster, parse_roster
 
 from . import mocker
@@ -72,8 +73,10 @@ def test_headers_and_query_are_sent_to_the_endpoint_and_headers_are_secrets(
         f"{name}headers_env = {{ api-key = 'GW' }}\nquery = {{ api-version = '7' }}"
     )
 
+    environ = {"GW": f" {token}\n", PAIRS: "GW=gateway.example"}
+
     def opened() -> Provider:
-        context = ProviderContext({"GW": f" {token}\n"}, endpoints=roster.endpoints)
+        context = ProviderContext(environ, endpoints=roster.endpoints)
         return open_provider("gateway", context)
 
     url = f"{GATEWAY}{vendor.own_base}{vendor.path}"
