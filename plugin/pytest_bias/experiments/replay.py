@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import Any
 
 from ..errors import BadDesign, BiasError, InvalidReply, NotReplayable
-from .blind_check import check_blind
 from .design import Trial
 from .driver import drive_at_once
 from .experiment import Experiment, ModelRoles
+from .masking import check_blind
 from .messages import Completion, Message, Place, Request, identity_of, interaction_key, trial_seed
 from .protocol import Reply
 from .records import Exchange, Outcome

@@ -28,13 +28,12 @@ WORDS = sorted({*NEUTRAL, *BEFORE_A_NOUN})
         ("Gr\N{SOFT HYPHEN}eg", "[NAME]"),
         ("Maria da Silva, Maria  da\nSilva, Maria", "[NAME], [NAME], [NAME]"),
         ("D’Angelo and D'Angelo", "[NAME] and [NAME]"),
-        ("Søren met Soren", "[NAME] met [NAME]"),
-        ("LÆRKE ran to Lærke, Laerke's and LAERKE", "[NAME] ran to [NAME], [NAME]'s and [NAME]"),
+        ("Søren met SØREN", "[NAME] met [NAME]"),
         (r"It rained.\nGreg came, \tGREG", r"It rained.\n[NAME] came, \t[NAME]"),
     ],
 )
 def test_names_go_as_whole_words(text: str, expected: str) -> None:
-    names = ["Greg", "Jose", "Maria", "Maria da Silva", "D'Angelo", "Søren", "Lærke"]
+    names = ["Greg", "Jose", "Maria", "Maria da Silva", "D'Angelo", "Søren"]
     assert masked(text, names) == expected
 
 
@@ -53,11 +52,11 @@ def test_names_go_as_whole_words(text: str, expected: str) -> None:
         ("Miss the bus", "Miss the bus"),
         ("a man, a woman, men, women", "a person, a person, people, people"),
         ("Boys and girls; the boy’s mother", "Children and children; the child’s parent"),
-        ("her husband, his wife", "their spouse, their spouse"),
+        ("her husband, his wife", "their partner, their partner"),
         (r"It rained.\nHe ran.\nHer hat", r"It rained.\nThey ran.\nTheir hat"),
         ("the theme, hero, Shea", "the theme, hero, Shea"),
         ("“Yes, ma’am”, “yes, sir”, MA’AM", "“Yes, friend”, “yes, friend”, FRIEND"),
-        ("his fiancée, her fiance\N{COMBINING ACUTE ACCENT}", "their betrothed, their betrothed"),
+        ("his fiancée, her fiance\N{COMBINING ACUTE ACCENT}", "their partner, their partner"),
     ],
 )
 def test_gendered_words_become_neutral(text: str, expected: str) -> None:
