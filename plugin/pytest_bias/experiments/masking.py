@@ -59,7 +59,7 @@ _ALONE = (
     "him how if in inside instead into is it just later like may might must near never no not "
     "nothing now of off on once or out over should since so some something soon than that the "
     "them then there they this through till to today together too toward towards under until up "
-    "was we were what when where whether which while who why will with within without you your"
+    "was we were what when where whether which while who why will with without would yet you"
 )
 _NO_NOUN = frozenset(_ALONE.split())
 """Words after which "her" stood alone: "saw her again", "told her that"."""
