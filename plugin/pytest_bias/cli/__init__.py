@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from ..cassettes.files import write_atomically
 from ..errors import NotWritten
 from ..report.escapes import terminal_text
-from ..settings.given import is_place
 
 
 def tell(text: str, *, wrong: bool = False) -> None:
@@ -26,14 +24,6 @@ def tell(text: str, *, wrong: bool = False) -> None:
 def tell_json(value: object) -> None:
     """Print a value as JSON, in place of a table."""
     tell(json.dumps(value, indent=1, ensure_ascii=True, allow_nan=False))
-
-
-def check_apart(written: Sequence[Path | None], read: Sequence[Path] = ()) -> None:
-    """Refuse to write two files to one path, or one over a file that is read; None is no file."""
-    paths = [*read, *(path for path in written if path is not None)]
-    for path in paths[len(read) :]:
-        if sum(path.resolve() == each.resolve() for each in paths) > 1 and is_place(path):
-            raise NotWritten(path=path, problem="it is another file of this command")
 
 
 def write(path: Path, text: str) -> None:

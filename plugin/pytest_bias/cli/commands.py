@@ -173,18 +173,6 @@ def _of_studies(group: _Group[Any]) -> None:
     analyze.flag("--no-plots", "draw no figure and no page")
     analyze.flag("--methodology", "print how each hypothesis was tested")
     analyze.json("print the results as JSON")
-    accept = _Command(group, "accept", "study._accept", "write verdicts into the baselines",
-        "Analyse recordings and write the verdicts into the baseline of each model, as "
-        "--bias-accept does, but without running tests. Nothing is written where one verdict may "
-        "not be accepted. What is not CLEAR needs a reason, an owner and an end. The exit status "
-        "is 2 where nothing was accepted.",
-        'pytest-bias accept cv-screening --model openai/gpt-5.1-2025-11-13 --reason "names" '
-        "--owner ethics --until 2027-06-30")
-    accept.study("*")
-    accept.option("baseline", "baselines")
-    for name in ("reason", "owner", "until"):
-        of = OPTIONS[f"accept_{name}"]
-        accept.takes(f"--{name}", metavar=of.takes, help=of.meaning.replace("--bias-accept", "it"))
 
 
 def _of_results(group: _Group[Any]) -> None:

@@ -23,14 +23,13 @@ from ..verdicts.analysis import Analysis
 from ..workbench.plans import terms_of
 from ..workbench.project import Project
 from ..workbench.suite import configured, find_experiments
-from . import check_apart, tell, tell_json, write
+from . import tell, tell_json, write
 
 FORMAT = 2
 """Format version of the printed JSON."""
 
 
 def _paper(given: argparse.Namespace) -> int:
-    check_apart([given.out], [given.results])
     view = read_results(_read(given.results, "RESULTS"), str(given.results))
     analysis = _chosen(view.analyses, given.experiment, given.of)
     known = {each.id: each for each in find_experiments(given.suite)}
@@ -89,7 +88,6 @@ def _compare(given: argparse.Namespace) -> int:
                 "pytest --bias-model=NEW --bias-baseline=OLD (--bias-summary=comment.md writes it)"
             )
             raise BadSetting(option=option, value=name, problem=problem)
-    check_apart([given.markdown], [Path(given.old), Path(given.new)])
     upgrade, problems = upgrade_of_files(Path(given.old), Path(given.new), today=today())
     problems += uncompared_text(upgrade)
     but = "not everything could be judged" if problems else ""

@@ -1,11 +1,10 @@
-"""The commands ``pytest-bias plan``, ``run``, ``analyze`` and ``accept``: without pytest."""
+"""The commands ``pytest-bias plan``, ``run`` and ``analyze``: without pytest."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
-import re
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -13,11 +12,8 @@ from dataclasses import replace
 from functools import wraps
 from io import FileIO
 from pathlib import Path
-from shlex import quote
 from typing import Any
 
-from ..baselines.accept import accept
-from ..baselines.accepted import Baselines
 from ..contrasts.cases import Case
 from ..errors import BadSetting, BiasError, NotRecorded, NotWritten
 from ..experiments.experiment import Experiment
@@ -36,7 +32,6 @@ from ..report.run import RunResult
 from ..report.terminal import section_lines
 from ..report.wording import closing_lines
 from ..settings.roster import is_tabled
-from ..workbench import SUITE
 from ..workbench.plans import make_plan, recording_diagnostics, terms_of
 from ..workbench.project import Project
 from ..workbench.study import (
@@ -48,13 +43,12 @@ from ..workbench.study import (
     trial_row,
     view_of_all,
 )
-from . import check_apart, from_here, tell, write
+from . import from_here, tell, write
 from .commands import LIMITS
 from .results import tell_paper
 
 _FIGURES = Path("figures")
-_ACCEPTED = ("reason", "owner", "until")
-_TEXTS = ("design", "replicates", "judge", "cassettes", "baselines", "env_file")
+_TEXTS = ("design", "replicates", "judge", "cassettes", "env_file")
 
 
 def _typed_here(work: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
@@ -78,17 +72,11 @@ def _typed(text: str, given: argparse.Namespace) -> str:
     What records several experiments is a command of pytest's.
     """
     if len(given.experiments) == 1:
-        names = [name for name in _TEXTS if name != "baselines"]
-        values = {f"--{name.replace('_', '-')}": getattr(given, name, None) for name in names}
-        values["--suite"] = None if given.suite == SUITE else given.suite
-        typed = [f"{name} {quote(str(value))}" for name, value in values.items() if value]
-        again = " ".join(["pytest-bias run", quote(given.experiments[0]), *typed])
-        text = text.replace("pytest <the same arguments>", again)
-        own = "pytest-bias run <the same arguments>"
-        text = text.replace("pytest <the same arguments, no --bias-plan>", own)
+        text = text.replace("pytest <the same arguments", "pytest-bias run <the same arguments")
+        text = text.replace(", no --bias-plan>", ">")
     text = text.replace("--bias-gate=off", "bias_gate=off in the ini file")
     lines = text.split("\n")
-    return "\n".join(e if "pytest <" in e else re.sub("--bias-(accept-)?", "--", e) for e in lines)
+    return "\n".join(e if "pytest <" in e else e.replace("--bias-", "--") for e in lines)
 
 
 def _asked(given: argparse.Namespace) -> dict[str, Any]:
@@ -183,7 +171,6 @@ def _run(given: argparse.Namespace) -> int:
     outputs = [each for each in (given.out, given.analysis, given.report) if each is not None]
     for path in outputs:
         _check_output(path, project.settings.cassettes)
-    check_apart(outputs)
     (case,) = project.cases
     writer = _writer(given, project)
     with nullcontext() if given.out is None else _opened(given.out) as file:
@@ -242,29 +229,6 @@ def _writer(given: argparse.Namespace, project: Project) -> str:
     # The writer may change from day to day: no verdict is about it.
     check_models(replace(settings, gate="off"), project.recordings.roster, [given.writer or model])
     return given.writer or model
-
-
-@_typed_here
-def _accept(given: argparse.Namespace) -> int:
-    typed = {f"accept_{name}": getattr(given, name) for name in _ACCEPTED}
-    typed["baseline"] = given.baseline
-    project = open_project(given.experiments, given.suite, **_asked(given), accept=True, **typed)
-    recordings, analyses, judged = project.recordings, [], {}
-    baselines = Baselines(project.settings, recordings.source_of)
-    for case in project.cases:
-        analyses.append(results_of(project, case).analysis)
-        roles = recordings.roles(case.experiment, case.model)
-        for contrast in project.registry[case.experiment.id].hypotheses.values():
-            named = case.experiment.id, case.model, contrast.id
-            judged[named] = baselines.fingerprint(replace(case, contrast=contrast), roles)
-    whole = len(project.cases) == len([*project.registry]) * len(project.settings.models)
-    partial = bool(given.experiments) or not whole
-    accepted = accept(project.settings, analyses, judged, partial=partial)
-    for line in (*accepted.notes, *(f"written: {from_here(path)}" for path in accepted.written)):
-        tell(line)
-    for problem in accepted.errors:
-        tell(f"pytest-bias: {_typed(problem, given)}", wrong=True)
-    return 2 if accepted.errors else 0
 
 
 @_typed_here

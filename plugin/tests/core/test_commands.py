@@ -22,7 +22,6 @@ from ..runs import command
 ENTRY = "pytest_bias.cli.commands"
 ANCHORING = "anchoring-prosecutor-sentencing"
 EVEN = f"cassettes/{ANCHORING}/simulated--even.jsonl"
-ACCEPTED, RESULTS = "accepted/simulated--even.json", "out/bias-results.json"
 HEAVY = ("numpy", "scipy", "pandas", "pydantic", "pytest", "rich", "jinja2")
 LOADED = f"""
 import json, sys
@@ -46,12 +45,11 @@ def test_version_and_help_load_nothing_heavy(arguments: str) -> None:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with one experiment, a baseline and results of it."""
+    """A project with one experiment, and results of it."""
     folder = tmp_path_factory.mktemp("project")
     for line, said in (
         ("init anchoring", "next: pytest"),
         (f"analyze {ANCHORING} --no-plots --output out", "PASS: "),
-        ("accept --baselines accepted", "accepted: 4 verdicts of simulated/even"),
     ):
         done = command(folder, *line.split())
         assert (done.returncode, said in done.stdout) == (0, True), done
@@ -65,7 +63,6 @@ GOOD = {
     f"analyze {ANCHORING} --no-plots": "PASS: ",
     "plan anchoring --json": '"missing_trials": 0',
     f"paper out/bias-results.json --experiment {ANCHORING} --prompt": "Write a short paper",
-    "compare accepted/simulated--even.json accepted/simulated--even.json --json": '"problems": []',
     "cassettes verify": "lines, undamaged",
     "cassettes join cassettes --into joined --json": '"parts": 1',
     "cassettes convert cassettes": "is in the current format",
@@ -100,15 +97,12 @@ WRONG = {
     f"run {ANCHORING} --budget=": "--budget=: says nothing; leave the option out",
     "run anchoring": f"name one experiment and one model: {ANCHORING} × simulated/even, ",
     f"run {ANCHORING} --out none.toml/x": "there is no folder none.toml",
-    f"run {ANCHORING} --out t --report ./t": "t was not written: it is another file of",
     f"run {ANCHORING} --out {EVEN}": "is in the folder of the recordings",
     f"run {ANCHORING} --report a --no-report": "not allowed with argument",
     f"analyze {ANCHORING} --model openai/gpt-5.1": "there is no cassette",
-    f"analyze {ANCHORING} --runs 999 --design gate": f"pytest-bias run {ANCHORING} "
-    "--design gate --replicates 999 --model simulated/even --record=missing",
+    f"analyze {ANCHORING} --runs 999": "pytest-bias run <the same arguments> --model ",
     f"analyze {ANCHORING} --table no.csv": "no.csv",
-    "accept --model simulated/drifted": "pytest <the same arguments> --bias-model simulated/dr",
-    "accept --until 1999-01-01": "--until=1999-01-01: is before today",
+    "analyze --model simulated/drifted": "pytest <the same arguments> --bias-model sim",
     "paper no.json --prompt": "RESULTS=no.json: cannot be read",
     "compare simulated/even x.json": "OLD=simulated/even: is no baseline file",
     "cassettes": "required: COMMAND",
@@ -116,13 +110,6 @@ WRONG = {
     "cassettes convert no": "no",
     "cassettes join cassettes": "required: --into",
 }
-WRONG |= dict.fromkeys(
-    (
-        f"compare {ACCEPTED} {ACCEPTED} --markdown {ACCEPTED}",
-        f"paper {RESULTS} --check none.toml --out {RESULTS}",
-    ),
-    "was not written: it is another file of this command",
-)
 WRONG |= dict.fromkeys(
     (
         *(f"{line} {'x' * 300}" for line in ("init --into", "new", "list", "list --suite")),

@@ -100,18 +100,6 @@ def test_a_paper_that_is_not_written_leaves_run_and_analysis(suite: Suite) -> No
     assert not (suite.path / "r.md").exists()
 
 
-def test_accept_writes_what_a_session_does(suite: Suite) -> None:
-    model = ("--model", "simulated/biased")
-    words = {"reason": "known", "owner": "ann", "until": "2999-12-31"}
-    typed = [f"--{name}={word}" for name, word in words.items()]
-    assert _command(suite, "accept", "coin", *model, *typed, "--baselines=ours").ret == 0
-    typed = [f"--bias-accept-{name}={word}" for name, word in words.items()]
-    suite.run("--bias-model=simulated/biased", "--bias-accept", *typed, "--bias-baselines=theirs")
-    (theirs,) = filter(Path.is_file, (suite.path / "theirs").rglob("*"))
-    ours = suite.path / "ours" / theirs.relative_to(suite.path / "theirs")
-    assert ours.read_bytes() == theirs.read_bytes()
-
-
 @pytest.mark.requirement("ANCHOR-16", "ANCHOR-18", "ANCHOR-19", "CV-14")
 def test_runs_are_trials_of_each_condition_and_each_is_written_at_once(suite: Suite) -> None:
     """The subject refuses one condition, and looks how many lines there are when it is asked."""
@@ -164,7 +152,11 @@ def test_without_plots_the_other_files_are_written_and_nothing_is_drawn(suite: S
 @pytest.mark.requirement("CV-39")
 def test_wrong_and_missing_ends_with_2_and_a_bias_with_1(suite: Suite) -> None:
     for line, status, said in (
-        ("analyze game-coin --model simulated/drifted", 2, "pytest-bias run game-coin --model"),
+        (
+            "analyze game-coin --model simulated/drifted",
+            2,
+            "pytest-bias run <the same arguments> --model",
+        ),
         ("analyze game-coin --model nobody", 2, "write it as provider/model"),
         ("plan game-coin --model openai/latest", 2, "without a gate (bias_gate=off in the ini"),
         ("plan game-con --model simulated/even", 2, "did you mean 'game-coin'"),
