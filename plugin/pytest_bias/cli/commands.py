@@ -176,7 +176,7 @@ def _of_studies(group: _Group[Any]) -> None:
 
 
 def _of_results(group: _Group[Any]) -> None:
-    paper = _Command(group, "paper", "results._paper", "a model's draft of a paper on a run",
+    paper = _Command(group, "paper", "files._paper", "a model's draft of a paper on a run",
         "Have a model write a paper about one experiment with one model of a run, with one call. "
         "List the sections it lacks and the numbers that the analysis does not have. The exit "
         "status is 1 when anything is listed, 2 when there is no paper.",
@@ -191,7 +191,7 @@ def _of_results(group: _Group[Any]) -> None:
     paper.file("--out", "FILE", "write it here, and not to standard output")
     paper.suite()
     paper.option("budget", "env_file")
-    compare = _Command(group, "compare", "results._compare", "compare two baseline files",
+    compare = _Command(group, "compare", "files._compare", "compare two baseline files",
         "Compare the verdict of each hypothesis in the baseline files OLD and NEW. pytest itself "
         "compares recordings with a model or a file (--bias-baseline). The exit status is 1 when "
         "something is new, worse or expired, 2 when the two cannot be compared.",
@@ -208,12 +208,12 @@ def _of_recordings(group: _Group[Any]) -> None:
     cassettes = group.add_parser("cassettes", help=short, description=about).add_subparsers(
         title="commands", required=True, metavar="COMMAND"
     )
-    verify = _Command(cassettes, "verify", "cassettes._verify", "check recordings for damage",
+    verify = _Command(cassettes, "verify", "files._verify", "check recordings for damage",
         "Check every line of recordings against its checksum. The exit status is 1 when one is "
         "damaged.",
         "pytest-bias cassettes verify cassettes/cv-screening")
     _paths(verify, nargs="*", default="; default: the folder of the settings")
-    join = _Command(cassettes, "join", "cassettes._join", "join what several processes recorded",
+    join = _Command(cassettes, "join", "files._join", "join what several processes recorded",
         "Join cassettes, plain or packed, into those of a folder: one for each experiment and "
         "model. Nothing is written unless all of them fit together; the exit status is then 2, "
         "and both are named.",
@@ -224,7 +224,7 @@ def _of_recordings(group: _Group[Any]) -> None:
 
 
     convert = _Command(
-        cassettes, "convert", "cassettes._convert", "write older recordings in today's format",
+        cassettes, "convert", "files._convert", "write older recordings in today's format",
         "Write cassettes of format 1 in the current format. Keys and replies stay byte for byte, "
         "and a recording that is in the current format stays as it is.",
         "pytest-bias cassettes convert cassettes")

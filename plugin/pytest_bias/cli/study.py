@@ -45,7 +45,7 @@ from ..workbench.study import (
 )
 from . import from_here, tell, write
 from .commands import LIMITS
-from .results import tell_paper
+from .files import tell_paper
 
 _FIGURES = Path("figures")
 _TEXTS = ("design", "replicates", "judge", "cassettes", "env_file")

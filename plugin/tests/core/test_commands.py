@@ -102,7 +102,6 @@ WRONG = {
     f"analyze {ANCHORING} --model openai/gpt-5.1": "there is no cassette",
     f"analyze {ANCHORING} --runs 999": "pytest-bias run <the same arguments> --model ",
     f"analyze {ANCHORING} --table no.csv": "no.csv",
-    "analyze --model simulated/drifted": "pytest <the same arguments> --bias-model sim",
     "paper no.json --prompt": "RESULTS=no.json: cannot be read",
     "compare simulated/even x.json": "OLD=simulated/even: is no baseline file",
     "cassettes": "required: COMMAND",

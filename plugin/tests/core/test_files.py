@@ -16,7 +16,7 @@ import pytest
 from pytest_bias.baselines.accepted import read_baseline
 from pytest_bias.cassettes.files import is_there
 from pytest_bias.cassettes.store import Cassette, cassette_path, journals_of, packed_path
-from pytest_bias.cli.cassettes import cassettes_of
+from pytest_bias.cli.files import cassettes_of
 from pytest_bias.errors import (
     FileProblem,
     NotReadable,

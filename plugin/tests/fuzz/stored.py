@@ -20,7 +20,7 @@ from pytest_bias.cassettes.store import (
     cassette_path,
     packed_path,
 )
-from pytest_bias.cli.results import _read, upgrade_of_files
+from pytest_bias.cli.files import _read, upgrade_of_files
 from pytest_bias.experiments.canonical import compact, digest
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.messages import Completion
