@@ -32,8 +32,8 @@ from .store import Cassette, cassette_path
 
 SILENT = "this experiment keeps no text, so no more is said"
 
-_OF_FENCED = ("not_json", TRUNCATED)
-"""For what a reply in a code fence is invalid where it is read strictly."""
+_OF_WRAPPED = ("not_json", "no_number", "refusal", TRUNCATED)
+"""For what a reply with a fence or prose around it is invalid where it is read strictly."""
 
 _OF_COPIES = ("id", "created", "cached")
 _OF_CALLS = ("to", "finish", "served_model", "recorded_at")
@@ -215,7 +215,7 @@ def _read_strictly(
         return None
     strict = replace(experiment, replies="strict"), replace(roles, lenient=frozenset())
     found = _measured(*strict, pending, cassette, anew=anew)
-    if found is None or {*_OF_FENCED} & {*found.invalid}:
+    if found is None or {*_OF_WRAPPED} & {*found.invalid}:
         return None
     kept = {FORMAT_KEPT: True} if "subject" in lenient and found.missing is None else {}
     return replace(found, values={**found.values, **kept})

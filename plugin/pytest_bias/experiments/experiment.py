@@ -109,9 +109,9 @@ class Experiment:
         What recordings keep: ``raw`` (requests and replies) or ``measures`` (one row of measures
         per trial, no text).
     replies
-        ``lenient`` takes a structured reply out of one Markdown code fence around one JSON value,
-        and measures as ``format_kept`` whether none of a trial's was in one; ``strict``, the
-        default, lets neither fences nor anything else stand around it.
+        ``lenient`` takes a structured reply out of a code fence or prose around one JSON value,
+        and measures as ``format_kept`` whether those of a trial came bare; ``strict``, the
+        default, lets nothing stand around it. Thoughts before a reply are taken off either way.
     source
         Citation of what the experiment replicates.
     alpha
@@ -370,7 +370,7 @@ class Experiment:
         if roles.subject_system is not None:
             words.append(f"a system prompt of the model's own ({digest(roles.subject_system)})")
         if "subject" in self.read_leniently(roles):
-            words.append("replies taken out of a code fence")
+            words.append("replies taken out of what stands around them")
         return ", ".join(words)
 
     def config_of(self, roles: ModelRoles) -> dict[ModelRole, Config]:

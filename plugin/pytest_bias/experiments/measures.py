@@ -32,7 +32,7 @@ MISSING = "missing"
 """A measure every experiment has: whether a trial gave no valid reply (mostly a refusal)."""
 
 FORMAT_KEPT = "format_kept"
-"""A measure of what is read leniently: whether a trial's replies came bare, as asked."""
+"""A measure of how replies came: whether those of a trial came bare, as asked."""
 
 LONGEST_REASON = 40
 """Characters of a reason for which a trial is missing, where no text may be kept."""
@@ -41,7 +41,7 @@ LONGEST_CATEGORY = 80
 """Characters of the longest category: what is longer may be a reply's text."""
 
 _KEPT = (
-    "whether every structured reply of the subject came bare, as asked, and not in a code fence"
+    "whether every reply of the subject came bare, without a thought, a fence or words around it"
 )
 
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ＇`´′", "'"))
@@ -364,7 +364,9 @@ def _is_category(given: object) -> bool:
     return isinstance(given, str) and given.isprintable() and 0 < len(given) <= LONGEST_CATEGORY
 
 
-FORMAT = Measure(FORMAT_KEPT, meaning=_KEPT, kind="flag")
+FORMAT = Measure(
+    FORMAT_KEPT, take=lambda o: o.format_kept is not False, meaning=_KEPT, kind="flag"
+)
 """Follows the format; taken from the outcome, as no result says it."""
 
 

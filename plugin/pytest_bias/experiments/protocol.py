@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, overload
 from ..errors import BadDesign, InvalidReply
 from .fields import need, need_function, need_text, wrong
 from .messages import Completion, Message, ModelRole, Parameters, Request
-from .replies import Structured, accept_object, accept_text, reply_schema, unfenced
+from .replies import Structured, accept_object, accept_text, bare_json, reply_schema, spoken
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -30,19 +30,19 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class Reply(Generic[Value]):
-    """A valid reply: its text, its ``value`` (the text itself or the parsed object).
+    """A valid reply: its text without thoughts, its ``value`` (the text or the parsed object).
 
     ``messages`` is the whole conversation so far, this reply included: give the reply as
     ``after=`` to the next ``ask()`` to go on with it. ``seconds`` is what was recorded of how
     long it took; ask for :attr:`latency`, which is never None. It is no part of what makes two
-    replies the same. ``fenced``: it was read leniently, and its value taken out of a code fence.
+    replies the same. ``bare``: nothing was taken off, neither a thought nor, leniently, a fence.
     """
 
     value: Value = field(repr=False)
     text: str = field(repr=False)
     messages: tuple[Message, ...] = field(repr=False)
     seconds: float | None = field(default=0.0, repr=False, compare=False)
-    fenced: bool = False
+    bare: bool = True
 
     @property
     def latency(self) -> float:
@@ -87,7 +87,7 @@ class Subject:
     """A model as a protocol sees it: the one under test, or (``role``) the one that grades.
 
     ``system`` is a system prompt it is always given; that of a protocol follows it. ``lenient``:
-    structured replies are taken out of a code fence (:func:`.replies.unfenced`).
+    structured replies are taken out of what stands around them (:func:`.replies.bare_json`).
     """
 
     parameters: Parameters = field(default_factory=Parameters)
@@ -141,8 +141,8 @@ class Subject:
             Text of the user's message.
         reply
             Pydantic model of a structured reply. The text must be one JSON object of exactly its
-            fields and nothing else; validation is strict. Read leniently
-            (``Experiment(replies="lenient")``), one code fence may stand around it.
+            fields and nothing else but a thought before it; validation is strict. Read leniently
+            (``Experiment(replies="lenient")``), a code fence or prose may stand around it.
         check
             Called with the parsed object, or without ``reply`` with the text; raises
             ``InvalidReply(reason)`` for what a schema cannot say ("the echoed demand must be the
@@ -166,18 +166,19 @@ class Subject:
             request = Request(messages, self.parameters, name, schema, to=self.role)
 
         def accept(completion: Completion) -> Reply[Any]:
-            text, finish = completion.text, completion.finish
+            text, finish = spoken(completion.text, messages), completion.finish
             inside: str | None = None
             value: object
             if reply is None:
                 value = accept_text(text, finish, check)
             else:
-                inside = unfenced(text) if self.lenient else None
+                inside = bare_json(text) if self.lenient else None
                 value = accept_object(
                     text if inside is None else inside, finish, reply, check, conversation=messages
                 )
             said = (*messages, Message("assistant", text))
-            return Reply(value, text, said, completion.latency, fenced=inside is not None)
+            bare = inside is None and text == completion.text
+            return Reply(value, text, said, completion.latency, bare)
 
         return cast("Reply[Any]", await Ask(request, accept, attempts))
 

@@ -155,8 +155,8 @@ class Outcome:
     ``exchanges`` are all prompts and replies in reading order, empty while it is recorded.
     Where a recording keeps only measures, ``values`` holds them, ``result`` is None, and
     ``prompts`` are digests. Of a trial that others recorded and ``published`` only the measures
-    are known: no prompt, reply or number of calls. ``format_kept`` is whether no reply that
-    counts was taken out of a code fence; None where replies are read strictly.
+    are known: no prompt, reply or number of calls. ``format_kept`` is whether every reply that
+    counts came bare; read strictly, None stands for True.
     """
 
     trial: Trial

@@ -73,7 +73,7 @@ class Tracer:
         self.interactions: list[PendingRequest] = []
         self.invalid: list[tuple[Place, str]] = []
         self.lenient = "subject" in experiment.read_leniently(self.roles)
-        self.fenced = False
+        self.bare = True
         self.answered: list[tuple[PendingRequest, Completion]] = []
 
     def note(self, request: Request, place: Place) -> PendingRequest:
@@ -97,8 +97,8 @@ class Tracer:
         self.invalid.append((place, invalid.reason))
 
     def accept(self, request: Request, reply: Reply[Any]) -> None:
-        """Take note of a valid reply of the subject that was taken out of a code fence."""
-        self.fenced |= reply.fenced and request.to == "subject"
+        """Take note of a valid reply of the subject that did not come bare."""
+        self.bare &= reply.bare or request.to != "subject"
 
     def outcome(self, result: object, missing: str | None) -> Outcome:
         """The outcome of the trial once its protocol has ended, whatever the order of calls."""
@@ -118,7 +118,7 @@ class Tracer:
                 if pending.place.attempt == 1
                 for text in new_prompt_texts(pending.request, self.roles)
             ),
-            format_kept=not self.fenced if self.lenient else None,
+            format_kept=self.bare if self.lenient or not self.bare else None,
             exchanges=tuple(exchange_of(*each, reasons.get(each[0].place, "")) for each in said),
         )
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
 ReplyPolicy = Literal["strict", "lenient"]
-"""How a structured reply is read: ``lenient`` takes it out of one code fence around it."""
+"""How a structured reply is read: ``lenient`` takes it out of what stands around it."""
 
 Structured = TypeVar("Structured", bound="BaseModel")
 Checked = TypeVar("Checked")
@@ -38,10 +38,23 @@ _JSON_STARTS = ("{", "[", "`")
 
 _BLANK = " \t\r\n\ufeff"
 _NUMBER = re.compile(r"\d+")
-_FENCE = re.compile(
-    r"[ \t\r\n]*(`{3,})[ \t]*[\w.+-]*[ \t\r]*\n(?P<inside>.*)\n[ \t]*\1[ \t\r\n]*", re.DOTALL
+_BRACKET = re.compile(r"[][{}]")
+_INVISIBLE = dict.fromkeys(map(ord, "\u00a0\u200b\u202f\u2060\ufeff"), " ")
+
+# Tags of models' own: DeepSeek, Qwen and most others, Seed, Magistral, Kimi, OpenThinker, Cohere,
+# Gemma, and the channels of gpt-oss, which servers may pass on without their marks.
+_TAGS = "(?i:think|thinking|thought|seed:think)"
+_THOUGHT_BEGINS = re.compile(
+    rf"[\s\ufeff]*(<{_TAGS}>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|START_THINKING\|>|"
+    r"<\|channel>thought|<\|channel\|>(?:analysis|commentary)|analysis(?=[A-Z]))"
 )
-"""One Markdown code fence, with one word at most after its opening, and nothing around it."""
+_THOUGHT_ENDS = re.compile(
+    rf"</{_TAGS}>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|END_THINKING\|>|<channel\|>|"
+    r"<\|channel\|>final(?: ?<\|constrain\|>\w+)?<\|message\|>|assistantfinal"
+)
+_ENDED = re.compile(
+    r"(?:\s*(?:<\|\w+\|>|</s>|<eos>|<end_of_turn>|<turn\|>|<｜end▁of▁sentence｜>))+\s*$"
+)
 
 _PYDANTIC_REASONS = {
     "missing": "missing_field",
@@ -122,18 +135,53 @@ def _plain_schema(node: object) -> object:
     }
 
 
-def unfenced(text: str) -> str | None:
-    """Return what a code fence holds, where ``text`` is one around one JSON value; else None.
+def spoken(text: str, asked: Iterable[Message] = ()) -> str:
+    """``text`` without thoughts before the reply and marks of its end after it.
 
-    Text before or after it, two fences, one within another and a span on one line are none.
+    A thought may lack its opening tag, which a server put into the prompt, or its closing one,
+    where the limit on tokens ended it: all of it is a thought then. Tags that one of the user's
+    messages in ``asked`` names are words of the experiment's, and left alone.
     """
-    if (found := _FENCE.fullmatch(text)) is None:
+    named = [message.text for message in asked if message.role == "user"]
+    rest, at = _ENDED.sub("", text), 0
+    while (end := _THOUGHT_ENDS.search(rest, at)) and not _is_json(rest[at:].strip(_BLANK)):
+        if any(end[0].replace("/", "") in each for each in named):
+            break
+        at = end.end()
+    begun = _THOUGHT_BEGINS.match(rest, at)
+    if begun and not any(begun[1] in each for each in named):
+        at = len(rest)
+    return rest[at:].strip(_BLANK) if at or len(rest) < len(text) else text
+
+
+def bare_json(text: str) -> str | None:
+    """Return the one JSON value in ``text`` with a fence, prose or invisible characters around.
+
+    None where ``text`` is a JSON value itself, and where it holds none, any bracket beside it, or
+    words of a refusal.
+    """
+    if _is_json(text):
         return None
+    for plain_text in (text, text.translate(_INVISIBLE)):
+        start = min((at for mark in "{[" if (at := plain_text.find(mark)) >= 0), default=None)
+        if start is None:
+            return None
+        try:
+            _, end = json.JSONDecoder().raw_decode(plain_text, start)
+        except (ValueError, RecursionError):
+            continue
+        around = plain_text[:start] + plain_text[end:]
+        if not _BRACKET.search(around) and not REFUSAL.search(around):
+            return plain_text[start:end]
+    return None
+
+
+def _is_json(text: str) -> bool:
     try:
-        json.loads(found["inside"])
+        json.loads(text)
     except (ValueError, RecursionError):
-        return None
-    return found["inside"]
+        return False
+    return True
 
 
 def accept_text(text: str, finish: str, check: Callable[[str], None] | None = None) -> str:

@@ -15,6 +15,7 @@ from ..experiments.design import Design
 from ..experiments.experiment import Experiment, plan
 from ..experiments.messages import Message, Parameters, Request
 from ..experiments.replay import SUBJECT, Walk, new_prompt_texts, simulated_reply
+from ..experiments.replies import spoken
 from ..recording.caller import Terms
 from ..recording.collector import answer_of
 from ..verdicts.analysis import Analysis
@@ -133,11 +134,11 @@ def write_paper(brief: Brief, model: str, terms: Terms) -> Paper:
         reply = answer_of(model, Request((Message("user", brief.prompt),), parameters), terms)
     except BiasError as error:
         raise _not_written(model, str(error)) from error
-    if not reply.text.strip():
+    text = spoken(reply.text).strip()
+    if not text:
         problem = f"its reply is empty (it ended with {reply.finish!r})"
         raise _not_written(model, problem)
-    text = writable(reply.text.strip())
-    return checked_paper(text, brief, by=model, cut=reply.finish == "length")
+    return checked_paper(writable(text), brief, by=model, cut=reply.finish == "length")
 
 
 def _not_written(model: str, problem: str) -> NotWritten:

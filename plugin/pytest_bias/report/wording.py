@@ -432,8 +432,8 @@ def missing_text(analysis: Analysis) -> str:
 def remarks(analysis: Analysis) -> Iterator[str]:
     """Say who answered and graded, and what of the replies was not as it should be."""
     formats = [each.counts for each in analysis.categories if each.measure == FORMAT_KEPT]
-    if fenced := sum(counts.get("no", 0) for counts in formats):
-        yield f"{number_text(fenced, 'trial')} with replies in a code fence"
+    if wrapped := sum(counts.get("no", 0) for counts in formats):
+        yield f"{number_text(wrapped, 'trial')} with thoughts, fences or words around replies"
     if cut := sum(count.cut for count in analysis.counts):
         yield f"{cut} cut off at the limit on tokens"
     recording = analysis.recording

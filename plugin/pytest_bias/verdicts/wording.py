@@ -347,8 +347,8 @@ def units_text(finding: Estimate) -> str:
 
 
 INVALID_STEP = (
-    'see them in the HTML report (Replies, show "missing"); where they are in code fences, set '
-    'replies = "lenient" in the roster'
+    'see them in the HTML report (Replies, show "missing"); where fences or words stand around '
+    'them, set replies = "lenient" in the roster'
 )
 """What helps where too few replies are valid."""
 

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_bias.errors import BadSetting
 from pytest_bias.experiments.messages import Message
-from pytest_bias.experiments.replies import unfenced
+from pytest_bias.experiments.replies import bare_json
 from pytest_bias.experiments.simulated import (
     FENCED,
     MESSY,
@@ -51,7 +51,7 @@ def test_a_trial_is_refused_at_every_attempt_or_at_none() -> None:
 
 def test_some_json_replies_stand_in_a_fence_and_no_other_text_does() -> None:
     replies = [text for trial in range(TRIALS) for text in said(trial) if text != REFUSAL]
-    fenced = [inside for text in replies if text and (inside := unfenced(text)) is not None]
+    fenced = [inside for text in replies if text and (inside := bare_json(text)) is not None]
     assert len(fenced) / len(replies) == pytest.approx(FENCED, abs=0.015)
     assert all("number" in json.loads(text) for text in fenced)
     prompts = [SimulatedPrompt(MESSY, MESSAGES, seed) for seed in range(TRIALS)]

@@ -1,4 +1,4 @@
-"""Replies: valid, or invalid for a reason; and what a code fence holds, read leniently or not."""
+"""Replies: valid, or invalid for a reason; and what is taken off before they are read."""
 
 from __future__ import annotations
 
@@ -25,12 +25,17 @@ from pytest_bias.experiments.messages import Message, Place, Request
 from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.records import Outcome, record_of
 from pytest_bias.experiments.replay import Unrecorded, carry_out
-from pytest_bias.experiments.replies import accept_object, accept_text, reply_schema, unfenced
+from pytest_bias.experiments.replies import (
+    accept_object,
+    accept_text,
+    bare_json,
+    reply_schema,
+    spoken,
+)
 from pytest_bias.providers.roles import roles_of
 from pytest_bias.report.dataset import dataset_of
 from pytest_bias.settings.roster import parse_roster
 
-from ..helpers import there
 from .factories import MODEL, Score, completion, experiment, outcomes_of, record
 from .in_memory import NOTHING_KEPT
 from .test_casting import SETTINGS
@@ -254,44 +259,111 @@ def test_the_schema_says_only_what_the_author_wrote_for_the_model() -> None:
 BARE, FENCED = '{"score": 5}', '```json\n{"score": 7}\n```'
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '```json\n{"a": 1}\n```',
-        '```\n{"a": 1}\n```',
-        ' \r\n```JSON\r\n{\n  "a": 1\n}\r\n```\r\n',
-        '````json\n{"a": 1}\n````',
-        '   ```json\n[1, "```"]\n   ```\n\n',
-    ],
-)
-def test_one_fence_around_one_json_value_is_taken_off(text: str) -> None:
-    inside = unfenced(text)
-    assert json.loads(there(inside)) in ({"a": 1}, [1, "```"])
+# what stands around one JSON value, which takes the place of %
+WRAPPED = {
+    "fence": "```json\n%\n```",
+    "fence without a word": "```\n%\n```",
+    "fence with white space": " \r\n```JSON\r\n%\r\n```\r\n",
+    "long fence": "````json\n%\n````",
+    "tildes": "~~~json\n%\n~~~",
+    "fence on one line": "```%```",
+    "inline code": "`%`",
+    "opened fence": "```json\n%",
+    "byte order mark": "\ufeff%",
+    "byte order mark and fence": "\ufeff```json\n%\n```",
+    "zero-width space": "%\u200b",
+    "words and fence": "Sure! Here it is:\n```json\n%\n```\nHope it helps!",
+    "words before": "Here is the JSON: %",
+    "words after": "%\nNote: at sea level, 9 of 10 times.",
+    "tags": "<answer>%</answer>",
+    "bold": "**%**",
+}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        BARE,
-        "",
-        "```json\n```",
-        '`{"a": 1}`',
-        'Here it is:\n```json\n{"a": 1}\n```',
-        '```json\n{"a": 1}\n```\nI hope this helps.',
-        '```json\n{"a": 1}',
-        '```json\n{"a": 1}\n````',
-        '```json\n{"a": 1}\n```\n```json\n{"a": 1}\n```',
-        '```markdown\n```json\n{"a": 1}\n```\n```',
-        '````\n```json\n{"a": 1}\n```\n````',
-        '```json\n{"a": 1} {"a": 2}\n```',
-        '```json\n{"a": 1,}\n```',
-        "```\nI cannot say.\n```",
-        '```json my answer\n{"a": 1}\n```',
-        "```json\n" + "[" * 100_000 + "\n```",
-    ],
-)
+@pytest.mark.parametrize("around", WRAPPED.values(), ids=WRAPPED)
+@pytest.mark.parametrize("value", ['{"a": 1}', '{\n  "a": {"b": "```, [1}"}\n}', "[1, 2]"])
+def test_what_stands_around_one_json_value_is_taken_off(around: str, value: str) -> None:
+    assert bare_json(around.replace("%", value)) == value
+
+
+def test_spaces_that_json_does_not_know_are_spaces() -> None:
+    assert bare_json('{\u00a0"a":\u00a01}') == '{ "a": 1}'
+
+
+NOT_WRAPPED = {
+    "bare": BARE,
+    "nothing": "",
+    "no value": "```json\n```",
+    "two values": '{"a": 1}\n{"a": 1}',
+    "two values in a fence": '```json\n{"a": 1} {"a": 2}\n```',
+    "two fences": '```json\n{"a": 1}\n```\n```json\n{"a": 2}\n```',
+    "another, which is no JSON": "{'a': 1} or rather {\"a\": 2}",
+    "in a list that does not end": '[{"a": 1}',
+    "a bracket more": '{"a": 1}}',
+    "a placeholder": 'Of the form {a}: {"a": 1}',
+    "trailing comma": '```json\n{"a": 1,}\n```',
+    "single quotes": "Here: {'a': 1}",
+    "no JSON": "```\nI cannot say.\n```",
+    "bare number": "It is 8/10, or 8 to 10.",
+    "quoted": '"{\\"a\\": 1}"',
+    "a refusal": 'I\'m sorry, but I cannot answer as {"a": 1}.',
+    "nested": "```json\n" + "[" * 100_000 + "\n```",
+}
+
+
+@pytest.mark.parametrize("text", NOT_WRAPPED.values(), ids=NOT_WRAPPED)
 def test_nothing_else_is(text: str) -> None:
-    assert unfenced(text) is None
+    assert bare_json(text) is None
+
+
+REST = "About nine.\n\n<b>Ten</b> <|end up in the hills."
+# a thought, or a mark of the end; the reply stands for %
+SPOKEN = {
+    "thought": "<think>\nNine? Yes.\n</think>\n\n%",
+    "empty thought": "\ufeff\n<think>\n\n</think>\n\n%",
+    "capitals": "<Thinking>Hm.</Thinking>%",
+    "closing tag alone": "Nine? Yes.\n</think>\n\n%",
+    "thoughts": "<think>Nine.</think><think>Or ten.</think>%",
+    "closing tag in a thought": "<think>I end with </think>, then.</think>%",
+    "Magistral": "[THINK]Hm.[/THINK]%",
+    "Kimi": "◁think▷Hm.◁/think▷%",
+    "Seed": "<seed:think>Hm.</seed:think>%",
+    "Cohere": "<|START_THINKING|>Hm.<|END_THINKING|>%",
+    "Gemma": "<|channel>thought\nHm.<channel|>%<turn|>",
+    "gpt-oss": "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final"
+    "<|message|>%<|return|>",
+    "gpt-oss, schema": "<|channel|>final <|constrain|>json<|message|>%",
+    "gpt-oss, marks taken off": "analysisHm.assistantfinal%",
+    "end of a turn": "%<|im_end|>",
+    "ends": "%</s>\n<|eot_id|> \n",
+    "both": "<think>Hm.</think>\n%<end_of_turn>",
+}
+
+
+@pytest.mark.parametrize("around", SPOKEN.values(), ids=SPOKEN)
+@pytest.mark.parametrize("reply", [REST, GOOD, '{"a": "</think>"}'])
+def test_thoughts_and_marks_of_the_end_are_taken_off(around: str, reply: str) -> None:
+    assert spoken(around.replace("%", reply)) == reply
+
+
+@pytest.mark.parametrize("begun", ["<think>\nNine", "[THINK]", "<|channel|>analysis<|message|>So"])
+def test_a_thought_that_does_not_end_is_no_reply(begun: str) -> None:
+    for finish, reason in (("length", "truncated"), ("stop", "empty")):
+        with pytest.raises(InvalidReply, match=f"^{reason}$"):
+            accept_text(spoken(begun), finish)
+
+
+@pytest.mark.parametrize("text", [REST, " analysis of eggs\n", "I <think> so", "\ufeffNine.\n"])
+def test_other_text_is_left_as_it_is(text: str) -> None:
+    assert spoken(text) is text
+
+
+def test_tags_that_the_experiment_asks_for_are_its_own() -> None:
+    text = "<thinking>Nine.</thinking>So nine."
+    asked = Message("user", "Think in <thinking> tags first.")
+    assert spoken(text, [asked]) == text
+    told = Message("system", "Think in <thinking></thinking> tags first.")
+    assert spoken(text, [told]) == "So nine."
 
 
 def lenient(of: Experiment) -> Experiment:
@@ -352,6 +424,23 @@ def test_a_conversation_that_went_on_from_another_reply_is_refused_in_words(
     assert "message 2 (assistant) has changed:" in words
 
 
+def test_a_thought_is_counted_kept_and_neither_measured_nor_said_again(tmp_path: Path) -> None:
+    of = experiment(rated_and_asked_why)
+    thought = f"<think>\nFour? No.\n</think>\n{BARE}"
+    heard: list[str] = []
+
+    def say(request: Request, _place: Place) -> str:
+        heard.extend(each.text for each in request.messages if each.role == "assistant")
+        return (thought if len(heard) < 1 else BARE) if request.schema else "So."
+
+    path = record(tmp_path, of, say)
+    assert set(heard) == {BARE}
+    outcomes = outcomes_of(of, path)
+    assert scores(of.as_read(outcomes), outcomes) == {(5.0, True), (5.0, False)}
+    said = {each.completion.text for each in Cassette(path).interactions()}
+    assert said == {thought, BARE, "So."}
+
+
 def test_measures_of_a_strict_recording_serve_where_no_reply_can_have_been_fenced(
     tmp_path: Path,
 ) -> None:
@@ -380,7 +469,7 @@ def test_the_roster_has_an_endpoint_or_a_model_read_leniently(tmp_path: Path) ->
         roles = roles_of(of, model, SETTINGS, roster)
         outcome = carry_out(of, roles, plan(of, of.design())[0], replies(FENCED, BARE))
         assert record_of(outcome, of.measured_with(roles)).values["score"] == score
-        assert ("code fence" in of.parameters_text(roles)) == (score == 7.0)
+        assert ("stands around" in of.parameters_text(roles)) == (score == 7.0)
     told = ModelRoles(MODEL, lenient=frozenset({"subject"}))
     strict = reread(of, MODEL, plan(of, of.design())[0], Cassette(path))
     assert strict.format_kept is None

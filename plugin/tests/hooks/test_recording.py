@@ -149,7 +149,9 @@ def test_replies_in_a_fence_count_where_the_roster_has_them_read_leniently(suite
     suite.change(file, "\n\nGAME =", ended).check(RECORD, 1, "", "game-coin … 30/60")
     before = cassette(suite).read_bytes()
     suite.file("bias_models.toml", '[models."simulated/drifted"]\nreplies = "lenient"\n')
-    suite.check(DRIFTED, 1, "", f"{REPLICATES} trials with replies in a code fence")
+    suite.check(
+        DRIFTED, 1, "", f"{REPLICATES} trials with thoughts, fences or words around replies"
+    )
     (analysis,) = suite.results()["analyses"]
     counted = {
         c["condition"]: c["counts"]
@@ -157,7 +159,7 @@ def test_replies_in_a_fence_count_where_the_roster_has_them_read_leniently(suite
         if c["measure"] == "format_kept"
     }
     assert counted == {"low": {"yes": REPLICATES}, "high": {"no": REPLICATES}}
-    assert "replies taken out of a code fence" in analysis["recording"]["parameters"]
+    assert "replies taken out of what stands around them" in analysis["recording"]["parameters"]
     assert cassette(suite).read_bytes() == before
 
 
