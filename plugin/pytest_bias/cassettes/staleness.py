@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timezone
+from typing import get_args
 
 from ..errors import StaleRecordings
 from ..experiments.messages import ModelRole
@@ -21,10 +22,12 @@ _SLACK = 1
 """Days by which two clocks may disagree before one of them is called wrong."""
 
 
-def dated(recording: Recording, exchanges: Iterable[Exchange], copied: str = "") -> Recording:
+def dated(
+    recording: Recording, exchanges: Iterable[Exchange], copied: str = "", cut: str = ""
+) -> Recording:
     """``recording`` with the dates and served models of the replies that count.
 
-    ``copied`` says which of them are copies.
+    ``copied`` says which of them are copies, ``cut`` which prompts the server has cut.
     """
     counts = Counter((each.to, each.served_model, each.recorded_at) for each in exchanges)
     moments = {at: _moment(at) for _, _, at in counts}
@@ -45,6 +48,7 @@ def dated(recording: Recording, exchanges: Iterable[Exchange], copied: str = "")
         newest=max(known, key=lambda at: known[at], default="") if recording.published else "",
         undated=undated if ages else 0,
         copied=copied,
+        cut=cut,
     )
 
 
@@ -82,6 +86,8 @@ def stale(
             f"{recording.copied}. A copy is no reply of the model's: switch the cache of "
             "responses off, and --bias-record=missing records these trials again"
         )
+    if recording.cut:
+        reasons.append(recording.cut)
     if not reasons:
         return None
     return StaleRecordings(
@@ -237,6 +243,47 @@ def copied_text(outcomes: Iterable[Outcome]) -> str:
         f"{len(found)} of {copies.replies} replies {'is a copy' if one else 'are copies'} from a "
         f"cache (trial {', '.join(trials[:_SHOWN])}{more}; of the first, {found[0].sign})"
     )
+
+
+_SHORTEST = 2_000
+_MOST_CHARACTERS = 12
+"""Characters of a token, of a long text at most: English has four, source code up to eight."""
+_APART = 1.25
+
+
+def is_cut(exchange: Exchange) -> bool:
+    """True if the server counts far fewer tokens than the prompt can have."""
+    size, counted = exchange.size, exchange.counted
+    return size >= _SHORTEST and 0 < counted * _MOST_CHARACTERS < size
+
+
+def cut_text(outcomes: Iterable[Outcome]) -> str:
+    """Sentence on how many prompts the server has cut, and what to do; '' without any.
+
+    That is where it counts far too few tokens, and where prompts of different lengths all have
+    the largest number of tokens that it counts.
+    """
+    sent = [(o.trial.id, each) for o in outcomes for each in o.exchanges if each.size >= _SHORTEST]
+    cut = [(trial, each) for trial, each in sent if is_cut(each)]
+    for role in get_args(ModelRole):
+        most = max((each.counted for _, each in sent if each.to == role), default=0)
+        full = [(t, e) for t, e in sent if e.to == role and most and e.counted == most]
+        sizes = [each.size for _, each in full]
+        if sizes and max(sizes) > _APART * min(sizes):
+            cut += [each for each in full if each not in cut]
+    if not cut:
+        return ""
+    trial, first = cut[0]
+    return (
+        f"{len(cut)} of {len(sent)} long prompts were cut by the server: in trial {trial} it "
+        f"counts {first.counted:,} tokens in {first.size:,} characters. {CUT_HINT}"
+    )
+
+
+CUT_HINT = (
+    "Raise its context (Ollama: num_ctx, llama.cpp: --ctx-size, vLLM: --max-model-len), then "
+    "record with --bias-record=all"
+)
 
 
 def long_replies(outcomes: Iterable[Outcome]) -> tuple[int, int]:

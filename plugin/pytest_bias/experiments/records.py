@@ -27,7 +27,8 @@ class Exchange:
     the reply does not count, ``recorded_at`` a time in ISO 8601, ``latency`` is in seconds,
     ``key`` that of the interaction. ``id`` and ``created`` identify the reply
     (:func:`.identity_of`); ``cached`` is the header by which a cache says that it gave it.
-    Empty or None means unknown.
+    ``size`` is the number of characters that were sent, ``counted`` that of the tokens which the
+    provider counted in them. Empty, 0 or None means unknown.
     """
 
     to: ModelRole
@@ -43,6 +44,8 @@ class Exchange:
     id: str = ""
     created: str = ""
     cached: str = ""
+    size: int = 0
+    counted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,8 @@ class Recording:
     the judge; ``oldest`` is when the oldest reply was recorded (ISO 8601; empty where none says,
     and for a program, whose replies do not age), ``newest`` the latest of those of a table,
     ``undated`` how many do not say. ``copied`` says which replies are copies that a cache gave
-    (:func:`.copied_text`), and is empty where none is. ``long_replies`` counts the subject's valid
+    (:func:`.copied_text`), ``cut`` which prompts the server has cut (:func:`.cut_text`); both are
+    empty where there is none. ``long_replies`` counts the subject's valid
     replies of 30 words and more, ``distinct`` how many different ones they are; both are 0 where
     no text is kept.
 
@@ -124,6 +128,7 @@ class Recording:
     newest: str = ""
     undated: int = 0
     copied: str = ""
+    cut: str = ""
     long_replies: int = 0
     distinct: int = 0
     published: Published | None = None

@@ -292,6 +292,8 @@ def exchange_of(pending: PendingRequest, completion: Completion, invalid: str = 
         id=name,
         created=created,
         cached=completion.cached,
+        size=sum(len(message.text) for message in pending.request.messages),
+        counted=completion.usage.get("input", 0),
     )
 
 

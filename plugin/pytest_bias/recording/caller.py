@@ -120,9 +120,9 @@ class Caller:
     """Calls one model within its limits, and tries again where that can help.
 
     Made within the event loop. ``other`` is set once another model has answered than the requested
-    one, ``copied`` once a cache has: both say why nothing more is called. ``failed`` is why the
-    last attempt came to nothing, if it did; ``in_flight`` counts calls that are sent and not
-    answered; ``progress`` is called after every attempt.
+    one, ``unusable`` once a reply counts for nothing: both say why nothing more is called.
+    ``failed`` is why the last attempt came to nothing, if it did; ``in_flight`` counts calls that
+    are sent and not answered; ``progress`` is called after every attempt.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class Caller:
         )
         self.tally = CallCounts(name, priced=self._cost(1, 1) > 0)
         self.other = ""
-        self.copied = ""
+        self.unusable = ""
         self.failed: CallFailed | None = None
         self.in_flight = 0
         self._timeout, self._retries = limits.timeout, terms.retries

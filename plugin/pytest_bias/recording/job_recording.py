@@ -17,7 +17,7 @@ from ..cassettes.maintenance import salvage
 from ..cassettes.measured import measured_trial
 from ..cassettes.recorded_trials import safe_message
 from ..cassettes.recorder import Recorder, recording_lock
-from ..cassettes.staleness import Copies
+from ..cassettes.staleness import CUT_HINT, Copies, is_cut
 from ..cassettes.store import Cassette
 from ..errors import (
     BiasError,
@@ -283,8 +283,13 @@ class JobRecording:
         self.copies.add(trial.id, exchange)
         self._answered.add(trial.id)
         caller = self.callers[self.job.roles.model(exchange.to)]
-        if not caller.copied and (copies := self.copies.of(exchange.to)):
-            caller.copied = (
+        if not caller.unusable and is_cut(exchange):
+            caller.unusable = (
+                f"{caller.name} ({caller.wire}) does not get the whole prompt: the server counts "
+                f"{exchange.counted:,} tokens in {exchange.size:,} characters. {CUT_HINT}"
+            )
+        if not caller.unusable and (copies := self.copies.of(exchange.to)):
+            caller.unusable = (
                 f"{caller.name} ({caller.wire}) is answered from a cache: the reply in trial "
                 f"{copies[0].trial} is a copy, as {copies[0].sign}. Copies are no replies of the "
                 "model's, so nothing more is called. Switch the cache of responses off for these "
@@ -363,9 +368,9 @@ class JobRecording:
 
     @property
     def wrong(self) -> str:
-        """Why replies do not count: another model gave them, or a cache."""
+        """Why replies do not count: of another model, of a cache, or to a prompt that was cut."""
         callers = self.callers.values() if self.terms.gates else ()
-        return next((w for each in callers for w in (each.other, each.copied) if w), "")
+        return next((w for each in callers for w in (each.other, each.unusable) if w), "")
 
     def check_replies(self) -> None:
         """Once another has answered, nothing more is paid, in trials under way neither."""

@@ -10,7 +10,7 @@ from os.path import relpath
 from typing import TYPE_CHECKING
 
 from ..cassettes.misses import all_capped
-from ..cassettes.staleness import copied_text, dated, long_replies
+from ..cassettes.staleness import copied_text, cut_text, dated, long_replies
 from ..contrasts.cases import Case, Registry
 from ..errors import BadSetting, NotRecorded
 from ..experiments.experiment import plan
@@ -129,7 +129,7 @@ class Project:
         outcomes = source.outcomes_of(case.design)
         source.check_distinct(case.design)
         exchanges = [each for outcome in outcomes for each in outcome.exchanges]
-        recording = dated(source.recording, exchanges, copied_text(outcomes))
+        recording = dated(source.recording, exchanges, copied_text(outcomes), cut_text(outcomes))
         long, distinct = long_replies(outcomes)
         return analyse(
             case.experiment,
