@@ -18,7 +18,7 @@ from pytest_bias.recording.plan import PlanJob, PlanRow, RecordingPlan, plan_rec
 from pytest_bias.settings.roster import ModelEntry, Price, Roster
 from pytest_bias.settings.settings import Limits, RecordMode
 
-from . import factories
+from . import factories, test_measured
 from .factories import MODEL, Score, ask_twice, experiment, record
 
 OTHER = "openai/other"
@@ -147,24 +147,6 @@ def test_else_the_opening_request_is_a_lower_bound(tmp_path: Path, answer: Any) 
     assert row.subject == Calls(6, -(-6 * opening // 4), 0)
 
 
-def test_a_selection_plans_what_is_selected(tmp_path: Path) -> None:
-    of = experiment(ask_twice)
-    record(tmp_path, of, trials=first_replicates(of, 2))
-    row = only(planned(tmp_path, of, trials=lambda trial: trial.condition.id == "a"))
-    assert (row.trials, row.recorded_trials) == (3, 2)
-
-
-def test_everything_anew(tmp_path: Path) -> None:
-    of = experiment(ask_twice)
-    record(tmp_path, of)
-    found = planned(tmp_path, of, mode="all")
-    row = only(found)
-    assert (row.recorded_trials, row.missing_trials) == (0, 6)
-    assert row.subject == Calls(12, 36, 12)
-    assert row.estimate.basis == "this cassette"
-    assert found.mode == "all"
-
-
 def test_an_interrupted_recording_anew_goes_on(tmp_path: Path) -> None:
     of = experiment(ask_twice)
     path = record(tmp_path, of)
@@ -185,8 +167,6 @@ def test_an_interrupted_recording_anew_goes_on(tmp_path: Path) -> None:
         (None, 2, ModelEntry(), 6.0),
         (6, 2, ModelEntry(), 2.0),
         (6, None, ModelEntry(requests_per_minute=4), 3.0),
-        (3, None, ModelEntry(requests_per_minute=4), 4.0),
-        (None, None, ModelEntry(tokens_per_minute=24), 2.0),
         (3, None, ModelEntry(tokens_per_minute=6), 8.0),
     ],
 )
@@ -247,22 +227,18 @@ def test_replies_that_another_judge_graded_are_no_guide(tmp_path: Path) -> None:
     assert (row.estimate.basis, row.subject.calls, row.judge.calls) == ("dry run", 6, 3)
 
 
-def test_a_judge_nobody_named_is_a_problem_of_the_plan(tmp_path: Path) -> None:
-    found = planned(tmp_path, experiment(graded, judge=Parameters(), simulated=lambda _: "Good."))
-    assert found.rows == ()
-    assert found.problems == (f"tiny × {MODEL}: judge: no model is named that grades replies",)
-
-
 def test_damage_is_a_problem_of_the_plan_and_hides_no_other_row(tmp_path: Path) -> None:
     of = experiment(ask_twice)
     other = experiment(ask_twice, id="other")
     path = record(tmp_path, of)
     record(tmp_path, other)
     path.write_bytes(path.read_bytes()[:-20])
-    found = planned(tmp_path, of, other)
+    unjudged = experiment(graded, judge=Parameters(), simulated=lambda _: "Good.", id="unjudged")
+    found = planned(tmp_path, of, unjudged, other)
     assert [row.experiment for row in found.rows] == ["other"]
-    (problem,) = found.problems
+    problem, nobody = found.problems
     assert problem.startswith(f"tiny × {MODEL}: {path}, line ")
+    assert nobody == f"unjudged × {MODEL}: judge: no model is named that grades replies"
 
 
 @pytest.mark.requirement("NARR-28")
@@ -290,8 +266,6 @@ def test_the_plan_is_plain_json_and_always_the_same(tmp_path: Path) -> None:
     assert value["rows"][0]["cassette"] == "tiny/openai--tiny"
     assert value["totals"]["missing_trials"] == 6
     assert str(tmp_path) not in text
-    nothing = planned(tmp_path)
-    assert (nothing.rows, nothing.totals.cost, nothing.totals.mark) == ((), 0.0, "exact")
 
 
 def test_thousands_of_trials_are_sampled_and_not_carried_out(tmp_path: Path) -> None:
@@ -306,19 +280,6 @@ def test_thousands_of_trials_are_sampled_and_not_carried_out(tmp_path: Path) -> 
     assert (row.missing_trials, row.subject.calls) == (2_000, 4_000)
     assert len(asked) <= 2 * SAMPLE
     assert {"Ada" in prompt.messages[1].text for prompt in asked} == {True, False}
-
-
-def test_what_simulated_endpoints_count_are_words_and_not_taken_for_tokens(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    of = experiment(ask_twice)
-    monkeypatch.setattr(
-        factories, "PROVENANCE", Provenance(simulated=True, wire="", recorded_with="")
-    )
-    record(tmp_path, of)
-    row = only(planned(tmp_path, of, models=[OTHER]))
-    said = len("turn 1") + len('{"score": 5}')
-    assert row.subject.output_tokens == -(-6 * said // 4)
 
 
 def test_a_real_models_cassette_is_the_guide_before_a_simulated_one(
@@ -348,3 +309,23 @@ def test_designs_that_do_not_hold_each_other_share_a_cassette(tmp_path: Path) ->
     for design in ("gate", "documented"):
         row = only(planned(tmp_path, of, design=design))
         assert row.missing_trials == 0
+
+
+def test_measured_trials_are_recorded_and_tell_what_the_others_use(tmp_path: Path) -> None:
+    of = test_measured.kept(protocol=ask_twice)
+    test_measured.record(tmp_path, of, trials=first_replicates(of, 2))
+    row = only(planned(tmp_path, of))
+    assert (row.trials, row.recorded_trials, row.missing_trials) == (6, 4, 2)
+    assert row.subject == Calls(4, 12, 4)
+    assert row.estimate.basis == "this cassette"
+    test_measured.record(
+        tmp_path, of, trials=[t for t in plan(of, of.design()) if t.replicate == 3]
+    )
+    assert only(planned(tmp_path, of)).subject == Calls()
+
+
+def test_text_in_the_cassette_is_a_problem_of_the_plan(tmp_path: Path) -> None:
+    record(tmp_path, experiment())
+    found = planned(tmp_path, test_measured.kept())
+    assert found.rows == ()
+    assert "holds requests and replies as text" in found.problems[0]
