@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import math
 import os
 from collections.abc import Mapping
@@ -93,13 +92,6 @@ class Given:
         if not value or (option.may_be_off and value == OFF):
             return None
         path = (self.invocation_dir if self.is_typed(name) else self.rootdir) / value
-        try:
-            path.lstat()
-        except OSError as error:
-            if error.errno == errno.ENAMETOOLONG:
-                raise self.refusal(name, "is too long a name", path) from None
-        except ValueError:  # a NUL
-            raise self.refusal(name, "is no name of a file", path) from None
         if option.takes == "DIR" and not is_folder(path) and os.path.lexists(path):
             raise self.refusal(name, "is no folder", path)
         return path if self.raw(name) or not option.if_there or path.exists() else None

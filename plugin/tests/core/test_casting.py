@@ -41,12 +41,6 @@ ROSTER = Roster(
 JUDGED = experiment(ask_once, judge=Parameters(temperature=0.0))
 
 
-def test_without_a_judge_the_subject_is_all_there_is() -> None:
-    found = roles_of(experiment(), "openai/a", replace(SETTINGS, judge="openai/j"), ROSTER)
-    assert found == ModelRoles("openai/a", subject_defaults=Parameters(0.7))
-    assert found.judge is None
-
-
 def test_players_come_with_what_the_roster_says_of_them() -> None:
     found = roles_of(JUDGED, "openai/a", SETTINGS, ROSTER)
     assert found == ModelRoles("openai/a", "anthropic/j", Parameters(0.7), Parameters(None, 9))
@@ -62,7 +56,6 @@ def test_players_come_with_what_the_roster_says_of_them() -> None:
         ("openai/a", None, ROSTER, "anthropic/j"),
         ("anthropic/j", None, ROSTER, "openai/a"),
         ("simulated/even", None, NOBODY, "simulated/judge"),
-        ("simulated/biased", None, NOBODY, "simulated/judge"),
         ("simulated/drifted", None, ROSTER, "simulated/judge"),
         ("simulated/even", SAME, NOBODY, "simulated/even"),
         ("simulated/even", "openai/a", NOBODY, "openai/a"),
@@ -101,15 +94,7 @@ def test_providers_that_there_are_not(judge: str | None) -> None:
         check_models(replace(SETTINGS, judge=judge), ROSTER, models)
 
 
-@pytest.mark.parametrize("name", ["", "openai", "openai/", "/a", " openai/a", "openai/a "])
-def test_names_that_are_none(name: str) -> None:
-    with pytest.raises(BadSetting, match="write it as provider/model"):
-        check_models(SETTINGS, ROSTER, [name])
-
-
-@pytest.mark.parametrize(
-    "name", ["openai/gpt-latest", "openai/latest", "google/Gemini-Latest-2", "openai/alias"]
-)
+@pytest.mark.parametrize("name", ["openai/gpt-latest", "openai/alias"])
 def test_names_that_may_mean_another_model_tomorrow_are_for_reports_alone(name: str) -> None:
     for settings, model in ((SETTINGS, name), (replace(SETTINGS, judge=name), "openai/a")):
         with pytest.raises(BadSetting, match=f"{name}: this name may mean another model tom"):
@@ -179,11 +164,9 @@ def _run(protocol: Any, story: str, name: str = "Greg", **changes: Any) -> list[
     [
         ("Then Greg went.", "Greg"),
         ("Greg’s rent", "Greg"),
-        ("then Jose came", "José"),
         ("then Jose\N{COMBINING ACUTE ACCENT} came", "José"),
         ('{"story": "It rained.\\nGreg went."}', "Greg"),
         ('{"story": "Jos\\u00e9"}', "José"),
-        ("<p>Jos&eacute; came</p>", "José"),
     ],
 )
 def test_a_name_in_what_the_judge_is_sent_is_an_error(story: str, name: str) -> None:
@@ -195,11 +178,6 @@ def test_a_name_in_what_the_judge_is_sent_is_an_error(story: str, name: str) -> 
     assert error.place == "message 1 (user)"
     assert f"the judge would be told {name!r}" in str(error)
     assert "nothing is sent. Give it masked(text, [name])" in str(error)
-
-
-def test_a_name_in_capitals_is_an_error_as_well() -> None:
-    with pytest.raises(JudgeNotBlind, match="would be told 'GREG'"):
-        _run(_told, "GREG! they called.")
 
 
 @pytest.mark.parametrize("story", ["Greg’s rent, GREG!", r"It rained.\nGreg’s rent"])
@@ -256,18 +234,6 @@ def test_no_protocol_can_catch_it() -> None:
     for protocol in (careless, several):
         with pytest.raises(JudgeNotBlind):
             _run(protocol, "Greg went.")
-
-
-def test_without_exemplars_the_text_of_the_level_must_not_be_told() -> None:
-    factor = Factor("group", {"first": {"who": "a wealthy heir"}, "second": "a clerk"})
-
-    async def told(trial: Trial, _: Subject, judge: Subject) -> Grade:
-        return (await judge.ask(f"Grade what {trial['group']} did.", reply=Grade)).value
-
-    of = _judged(told, factors=[factor])
-    for trial in plan(of, of.design()):
-        with pytest.raises(JudgeNotBlind, match=r"a wealthy heir|a clerk"):
-            carry_out(of, PLAYERS, trial, lambda _: completion('{"grade": 3}'))
 
 
 def test_rehearsals_and_checks_at_collection_find_it_before_anything_is_called() -> None:

@@ -85,6 +85,7 @@ WRONG = {
     "init --into none.toml/x": "none.toml",
     "new anchoring": "bias_tests/anchoring is there and is kept",
     "list --suite no_such": "suite=no_such: ",
+    f"list --suite {'x' * 300}": "too long",
     "list --suite=": "suite=: there is no such package below the current folder",
     "list x --suite ../x/bias_tests": "suite=../x/bias_tests: there is no such package",
     f"list {ANCHORING} --trial hih": f"unknown trial of {ANCHORING} 'hih'",
@@ -109,14 +110,6 @@ WRONG = {
     "cassettes convert no": "no",
     "cassettes join cassettes": "required: --into",
 }
-WRONG |= dict.fromkeys(
-    (
-        *(f"{line} {'x' * 300}" for line in ("init --into", "new", "list", "list --suite")),
-        *(f"run {ANCHORING} --{name} {'x' * 300}" for name in ("out", "analysis", "env-file")),
-        f"analyze {ANCHORING} --table {'x' * 300}.csv",
-    ),
-    "too long",
-)
 
 
 @pytest.mark.parametrize(("line", "said"), WRONG.items())
@@ -135,18 +128,6 @@ def test_what_is_not_read_to_its_end_is_no_success(project: Path) -> None:
         assert going.stdout is not None
         going.stdout.close()
     assert going.returncode == 141
-
-
-@pytest.mark.parametrize("output", [">/dev/full", ">&-"])
-def test_an_output_that_cannot_be_written_is_an_error_of_its_own(
-    project: Path, output: str
-) -> None:
-    line = f"exec {sys.executable} -m {ENTRY} list {output}"
-    done = subprocess.run(  # noqa: S603  (our own command)
-        ["/bin/sh", "-c", line], cwd=project, capture_output=True, text=True, check=False
-    )
-    (said,) = done.stderr.splitlines()
-    assert (done.returncode, "standard output" in said) == (2, True)
 
 
 def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:

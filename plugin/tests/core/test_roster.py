@@ -83,13 +83,6 @@ def test_no_file_and_an_empty_file_are_an_empty_roster(tmp_path: Path) -> None:
     assert Price(1.25, 10.0).cost(2_000_000, 100_000) == pytest.approx(3.5)
 
 
-def test_the_judge_is_the_first_that_is_not_the_subject() -> None:
-    roster = parse_roster(WHOLE, PATH)
-    assert roster.judge_of("google/gemini-2.5-flash") == "openai/gpt-5.1-2025-11-13"
-    assert roster.judge_of("anthropic/any") == "google/gemini-2.5-flash"
-    assert Roster(judges=("a/b",)).judge_of("a/b") is None
-
-
 MOVES = {
     **dict.fromkeys(
         ["openai/chatgpt-4o-latest", "ollama/llama3:latest", "own/LATEST-preview"], True
@@ -111,21 +104,10 @@ BAD: list[tuple[str, str, str, str]] = [
     ("[models", "", "not TOML", "at line 1"),
     ("[modles]", "", "[modles]", "is not known here"),
     (MODEL, "temprature = 1", f"{MODEL} temprature", "is not known here"),
-    (MODEL, 'temperature = "1"', f"{MODEL} temperature", "should be a valid number"),
     (MODEL, "price = {input = inf, output = 1}", f"{MODEL} price.input", "finite number"),
-    (MODEL, "price = {input = 1}", f"{MODEL} price.output", "is needed"),
-    (
-        MODEL,
-        "requests_per_minute = 0",
-        f"{MODEL} requests_per_minute",
-        "greater than or equal to 1",
-    ),
-    (
-        MODEL,
-        'wire = "soap"',
-        f"{MODEL} wire",
-        "'anthropic', 'google', 'openai-chat' or 'openai-res",
-    ),
+    (MODEL, "requests_per_minute = 0", f"{MODEL} requests_per_minute", "than or equal to 1"),
+    (MODEL, 'wire = "soap"', f"{MODEL} wire", "'openai-chat' or 'openai-res"),
+    (MODEL, 'served = "llama"', f"{MODEL} served", "must be a list"),
     (MODEL, 'system = " "', f"{MODEL} system", "pattern"),
     (MODEL, "request = {n = 2}", f"{MODEL} request", "n is what the experiment sends"),
     (
@@ -166,7 +148,6 @@ SECRET = "sk-very-Secret-1234"  # noqa: S105  (no secret: what must not be repea
 HOME = f"{OWN}\n{AT_HOME}\n"
 WRITTEN: dict[str, str] = {
     "in a model": f'{MODEL}\napi_key = "{SECRET}"\n',
-    "in an endpoint": f'{HOME}api_key = "{SECRET}"\n',
     "by another name": f'{HOME}access-token = "{SECRET}"\n',
     "at the top": f'OPENAI_API_KEY = "{SECRET}"\n',
     "deep down": f'{HOME}headers = {{ Authorization = "{SECRET}" }}\n',
@@ -295,12 +276,6 @@ def test_the_line_to_add_is_read_as_it_is_printed() -> None:
     assert set(tomllib.loads(text)["models"][model]["served"]) == {"llama-3", "other", served}
     allowed = parse_roster(text, Path("bias_models.toml")).entry(model)
     assert not other_model(model, [served, "OTHER"], allowed)
-
-
-@pytest.mark.parametrize("value", ['"llama"', '[""]', '[" llama"]', "[1]", '["a\\nb"]'])
-def test_the_roster_takes_a_list_of_names_and_nothing_else(value: str) -> None:
-    with pytest.raises(BadSetting, match="served"):
-        parse_roster(f'[models."lab/llama"]\nserved = {value}\n', Path("bias_models.toml"))
 
 
 def test_names_are_shown_where_any_is_not_the_one_asked_for() -> None:

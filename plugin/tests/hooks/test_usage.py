@@ -63,7 +63,6 @@ REFUSED = {
     "record": refused("--bias-record=sometimes", "invalid choice: 'sometimes'"),
     "record in CI": refused(RECORD, "CI is set … --bias-record-in-ci", in_ci),
     "record in CI, with workers": refused(RECORD, "CI is set", in_ci, 1),
-    "long": refused(f"--bias-report {'x' * 300}", "x: is too long a name"),
     "budget": refused(f"{RECORD} --bias-budget=$5", "--bias-budget=$5: must be a"),
     "budget in the ini file": refused(RECORD, "must be a", ini("bias_budget = free")),
     "env file": refused(f"{RECORD} --bias-env-file=no/such.env", "no/such.env"),
