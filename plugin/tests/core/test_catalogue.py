@@ -83,18 +83,6 @@ def test_a_page_has_design_controls_and_margins_with_their_reasons(
         assert words in text
 
 
-def test_items_and_a_judge_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    item = ("--trial", "s03_night_train")
-    audit = told(capsys, "list", "linguistic-audit", *item)
-    assert re.search(r"^prompts of trial .*/s03_night_train#1$", audit, re.MULTILINE)
-    assert "for controls" in audit
-    assert told(capsys, "list", "linguistic_audit", *item) == audit
-    story = told(capsys, "list", "narrative-personas", "--trial", "noir-white_male-neutral-team/")
-    told_to = re.findall(r"^  (\d+), to the (\w+) \((\w+)\):", story, re.MULTILINE)
-    assert told_to[:2] == [("1", "subject", "system"), ("1", "subject", "user")]
-    assert {who for _, who, _ in told_to[2:]} == {"judge"}
-
-
 OWN = """
 from pytest_bias import Experiment, Factor, MeanDifference, Measure, hypotheses
 

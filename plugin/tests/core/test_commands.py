@@ -130,6 +130,13 @@ def test_what_is_not_read_to_its_end_is_no_success(project: Path) -> None:
     assert going.returncode == 141
 
 
+def test_an_output_that_cannot_be_written_is_an_error_of_its_own(project: Path) -> None:
+    with open("/dev/full", "w") as full:  # noqa: PTH123  (a device)
+        line = [sys.executable, "-m", ENTRY, "list"]
+        done = subprocess.run(line, cwd=project, stdout=full, stderr=subprocess.PIPE, check=False)  # noqa: S603
+    assert (done.returncode, b"standard output" in done.stderr) == (2, True)
+
+
 def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

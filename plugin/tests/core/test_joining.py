@@ -10,7 +10,6 @@ import pytest
 
 from pytest_bias.cassettes.format import SCOPE_START
 from pytest_bias.cassettes.maintenance import join
-from pytest_bias.cassettes.recorder import recording_lock
 from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Cassette, write_cassette
 from pytest_bias.cli.commands import main
 from pytest_bias.errors import (
@@ -176,18 +175,6 @@ def test_what_does_not_fit_is_named_and_nothing_is_written(
         main(["cassettes", "join", str(tmp_path), "--into", str(tmp_path / "all")])
     assert ended.value.code == 2
     assert parts[1].name in capsys.readouterr().err
-
-
-def test_a_target_that_cannot_be_written(parts: list[Path], tmp_path: Path) -> None:
-    target = tmp_path / "all" / GAME.id / parts[0].name
-    with recording_lock(target), pytest.raises(FileProblem, match="another process"):
-        join(parts, tmp_path / "all")
-    target.parent.mkdir(parents=True)
-    target.symlink_to(parts[0])
-    with pytest.raises(FileProblem):
-        join(parts, tmp_path / "all")
-    with pytest.raises(SystemExit):
-        main(["cassettes", "join", str(parts[0]), "--into", str(parts[0])])
 
 
 @pytest.mark.parametrize("model", ["a/b", "ollama/x:7b", "p/a--b", "p/ä%2F/c"])

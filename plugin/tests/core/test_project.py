@@ -91,11 +91,6 @@ def test_a_configuration_that_is_there_is_kept_and_the_suite_is_named(
     assert (here / name).read_text("utf-8") == text
 
 
-def test_a_project_file_that_says_nothing_of_pytest_configures_nothing(here: Path) -> None:
-    (here / "pyproject.toml").write_text("[tool.ruff]\n", encoding="utf-8")
-    assert "written: pytest.toml" in told(AUDIT)
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
