@@ -57,14 +57,10 @@ REFUSED = {
         "--bias-model=openai/gpt-latest --bias-record=missing",
         "openai/gpt-latest … may mean another model tomorrow … --bias-gate=off",
     ),
-    "age": refused("--bias-max-age=", "says nothing; leave the option out, or say off"),
     "design": refused("--bias-design=huge", HUGE),
     "no design": refused("--bias-design=small", "game-coin 'small'; known: gate", two()),
-    "record": refused("--bias-record=sometimes", "invalid choice: 'sometimes'"),
     "record in CI": refused(RECORD, "CI is set … --bias-record-in-ci", in_ci),
-    "record in CI, with workers": refused(RECORD, "CI is set", in_ci, 1),
     "budget": refused(f"{RECORD} --bias-budget=$5", "--bias-budget=$5: must be a"),
-    "budget in the ini file": refused(RECORD, "must be a", ini("bias_budget = free")),
     "env file": refused(f"{RECORD} --bias-env-file=no/such.env", "no/such.env"),
     "labels": refused("--bias-labels=nowhere", "--bias-labels= … nowhere: is no folder"),
     "baseline": refused("--bias-baseline=lost.json", "--bias-baseline=lost.json: is no baseline"),
@@ -72,22 +68,17 @@ REFUSED = {
         "", "bias_baseline=lost.json: … no model of which", ini("bias_baseline = lost.json")
     ),
     "shard": refused(f"{DRIFTED} --bias-shard=1/2", "goes with --bias-record=missing or"),
-    "no shard": refused(f"{RECORD} --bias-shard=3/2", "must be K/N"),
     "shard anew": refused(
         f"{DRIFTED} --bias-record=all --bias-shard=1/2", "does not go with --bias-record=all"
     ),
     "key": refused("--bias-plan", "keys belong in the environment", with_key),
     "no model": refused("", "no model is named", ini("bias_models =")),
-    "model": refused("", "unknown provider 'acme'", ini("bias_models = acme/gpt")),
     "model, with workers": refused("", "provider 'acme'", ini("bias_models = acme/gpt"), 1),
-    "gate": refused("", "must be one of absolute, off", ini("bias_gate = maybe")),
-    "design in the ini file": refused("", HUGE, ini("bias_design = huge")),
     # found in each worker, said once
     "design, with workers": refused("", HUGE, ini("bias_design = huge"), 2),
     "small alpha": refused("", f"bias_alpha=1e-12: {ALPHA}", two("bias_alpha = 1e-12")),
     "large alpha": refused("", f"bias_alpha=0.06: {ALPHA}", two("bias_alpha = 0.06")),
     "few experiments": refused("", PARTS, two("bias_experiments = 1")),
-    "few experiments, with workers": refused("", PARTS, two("bias_experiments = 1"), 1),
     "many experiments": refused(
         "", "each part must be 0.00005 or more", two("bias_experiments = 5000")
     ),
