@@ -17,7 +17,6 @@ from pytest_bias.contrasts import estimator
 from pytest_bias.contrasts.declared import PositiveControl
 from pytest_bias.contrasts.differences import MeanDifference, RateDifference
 from pytest_bias.contrasts.people import Human
-from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import Experiment, plan
@@ -141,11 +140,6 @@ def test_the_same_every_time() -> None:
     assert dumps(analysis(SCORES)) == dumps(analysis(SCORES))
 
 
-def test_the_order_of_hypotheses_does_not_matter() -> None:
-    asked = [mean(), mean("high", "none"), mean("low", "none", family="other")]
-    assert dumps(analysis(SCORES, *asked)) == dumps(analysis(SCORES, *asked[::-1]))
-
-
 def test_an_alarm_is_held_against_the_share_its_experiment_has() -> None:
     share = Allocation(share=1 / 6, families=("primary",))
     whole = analysis(SCORES, mean()).verdicts[0]
@@ -170,14 +164,6 @@ def test_a_hypothesis_without_data_still_counts_in_its_family() -> None:
     assert found.verdict("score-high-none").p_adjusted is None
     whole = found.verdict("score-high-low")
     assert whole.p_adjusted == pytest.approx(2 * there(whole.finding).p_alarm)
-
-
-def test_nothing_at_all_is_inconclusive() -> None:
-    found = analysis({"low": [None] * 5, "high": [None] * 5})
-    assert found.verdicts[0].status == "INCONCLUSIVE"
-    assert [control.seen for control in found.controls] == [False]
-    assert found.numbers == ()
-    dumps(found)
 
 
 WHOLE = experiment(
@@ -221,19 +207,6 @@ def test_of_replies_that_a_limit_ended_no_measure_of_whole_ones_is_cleared(
     verdict = given.verdict("score-low-none")
     assert verdict.status == said
     assert ("the limit on tokens ended 2 of 95 replies" in verdict.reason_text) == (cut == 2)
-
-
-def test_values_of_several_types_are_refused() -> None:
-    mixed = experiment(measures=[Measure("score", lambda score: score.score or "none")])
-    with pytest.raises(BadDesign, match="values of several types"):
-        analysed(mixed, outcomes(mixed, {"a": [0, 1]}))
-
-
-def test_repr_does_not_grow_with_the_replies() -> None:
-    many: dict[str, Sequence[int | None]]
-    many = {level: [*scores] * 10 for level, scores in SCORES.items()}
-    replies = sum(map(len, many.values()))
-    assert len(repr(analysis(many))) < len(repr(analysis(SCORES))) + replies / 10
 
 
 def numbers_in(value: object) -> list[float]:

@@ -22,8 +22,6 @@ from pytest_bias.contrasts.declared import PositiveControl
 from pytest_bias.contrasts.differences import MeanDifference, RateDifference
 from pytest_bias.contrasts.register import ATTRIBUTE
 from pytest_bias.errors import BadDesign, NotJudged, UnknownName
-from pytest_bias.experiments.design import Design
-from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.measures import Measure
 
 from .factories import experiment
@@ -111,14 +109,6 @@ def test_conditions_by_models() -> None:
     assert cases == cases_of(declared(conditions(TINY)), MODELS, TINY.design())
 
 
-def test_hypotheses_by_models() -> None:
-    one = cases_of(declared(hypotheses(TINY, mean())), MODELS, TINY.design())
-    assert [case.id for case in one] == MODELS
-    two = cases_of(declared(hypotheses(TINY, mean(), mean("a", "b"))), MODELS[:1], TINY.design())
-    assert [case.id for case in two] == ["openai/one-score-b-a", "openai/one-score-a-b"]
-    assert two[0].trials() == plan(TINY, TINY.design())
-
-
 def test_a_hypothesis_asserts_what_it_says_or_its_function_does() -> None:
     def shown() -> None:
         """Nothing moves the score.
@@ -140,11 +130,6 @@ def test_a_hypothesis_asserts_what_it_says_or_its_function_does() -> None:
         (found,) = getattr(decorated, ATTRIBUTE).contrasts
         assert (found.title, found.id) == (title, contrast.id)
         assert found == contrast  # a title is no part of what is asked
-
-
-def test_the_control_is_a_case_of_its_own() -> None:
-    (case,) = cases_of(declared(positive_control(TINY, CONTROL)), MODELS[:1], Design(2))
-    assert (case.kind, case.id, len(case.trials())) == ("control", "openai/one", 4)
 
 
 BAD: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
@@ -242,9 +227,3 @@ CONFLICTS: dict[str, tuple[Callable[[], Registry], str]] = {
 def test_conflicts(fill: Callable[[], Registry], problem: str) -> None:
     with pytest.raises(BadDesign, match=problem):
         fill()
-
-
-def test_a_contrast_without_a_margin_is_no_hypothesis() -> None:
-    rate = RateDifference("hit", "demand", high="high", low="low")
-    with pytest.raises(BadDesign, match="positive_control"):
-        hypotheses(TINY, rate)

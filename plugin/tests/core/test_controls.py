@@ -130,11 +130,6 @@ def test_what_it_means_is_said_where_a_control_is_not_seen() -> None:
     assert reason.startswith("no assay sensitivity: the positive control warmth-glad-sorry was")
 
 
-NOT_SHOWN = (
-    "months high − low is not shown to differ, so that months is alike elsewhere says nothing"
-)
-
-
 def control(
     measure: str, low: float, high: float, *, licenses: str = "months", asked: bool = True
 ) -> Control:
@@ -147,19 +142,6 @@ def control(
     p = 0.2 if low < 0 else 0.01
     found = finding(measure=measure, margin=None, p_clear=None, p_alarm=p, interval=interval)
     return judged_control(declared, found, asked=asked)
-
-
-@pytest.mark.parametrize(
-    ("units", "held", "meant"),
-    [(5, "", "it hears nothing"), (4, "", NOT_SHOWN), (5, "its judge is blind", NOT_SHOWN)],
-)
-def test_what_an_unseen_control_says_of_a_model_is_not_said_of_too_few_replies(
-    units: int, held: str, meant: str
-) -> None:
-    found = finding(p_alarm=0.2, fewest=units)
-    asked = RateDifference("months", "x", high="a", low="b")
-    declared = PositiveControl(asked, if_not_seen="it hears nothing")
-    assert judged_control(declared, found, held).meaning == meant
 
 
 OWN, SMALL, TOO_SMALL = (
@@ -281,23 +263,6 @@ def test_what_was_recorded_keeps_its_keys_and_controls_come_on_top() -> None:
         at = Place((), 1, 1)
         assert trial_seed(STUDY.id, same, at) == trial_seed(before.id, trial, at)
     assert Counter(trial.item for trial in trials.values()) == {"glad": 12, "sorry": 12}
-
-
-def test_control_levels_stand_beside_the_first_levels_alone() -> None:
-    of = study(
-        factors=[Factor("style", ["plain", "odd"], controls=["rude"]), Factor("size", ["s", "m"])]
-    )
-    assert [condition.id for condition in of.conditions] == [
-        *("plain-s", "plain-m", "odd-s", "odd-m")
-    ]
-    assert [condition.id for condition in of.control_conditions] == ["rude-s"]
-    (rude,) = of.control_conditions
-    at_rude = [trial for trial in plan(of, of.design()) if trial.condition == rude]
-    assert [(trial.item, trial.replicate) for trial in at_rude] == [
-        ("s00", number) for number in range(1, 7)
-    ]
-    assert of.levels("style") == ("plain", "odd")
-    assert rude not in of.conditions_of(Design(2))
 
 
 def test_a_contrast_that_names_no_control_is_what_it_would_be_without() -> None:

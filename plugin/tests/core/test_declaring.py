@@ -10,19 +10,16 @@ import pytest
 
 from pytest_bias import (
     MISSING,
-    Agreement,
     Design,
     Experiment,
     Factor,
     GroupContrast,
-    Heatmap,
     Human,
     Interaction,
     Items,
     MeanDifference,
     Measure,
     Parameters,
-    PromptTemplate,
     RateDifference,
     RateRatio,
     Selection,
@@ -34,10 +31,9 @@ from pytest_bias import (
 )
 from pytest_bias.errors import BadDesign, BiasError
 from pytest_bias.experiments.checks.manipulation import faults
-from pytest_bias.experiments.driver import drive_at_once
-from pytest_bias.experiments.fields import author_line, one_line, shortened
+from pytest_bias.experiments.fields import author_line
 
-from .factories import Score, Script, ask_once, experiment
+from .factories import Score, ask_once, experiment
 
 E: Callable[..., Experiment] = experiment
 F = Factor("group", {"a": "Ada", "b": "Bob"})
@@ -94,7 +90,6 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (loose(Factor, {"a": 1, "b": 2}, "x"), "is not a label"),
     (loose(Factor, "x", {"A": 1, "b": 2}), "'A' is not a label"),
     (loose(Factor, "x", ["a", "b"], exemplars=["Ada", "Bob"]), "exemplars must be a mapping"),
-    (loose(Factor, "x", ["a", "b"], {"a": ["x"], "b": ["y"]}), "unit must be text"),
     (loose(Factor, "x", ["a", "b"], exemplars={"a": ["x"], "c": ["y"]}), "every level or none"),
     *[
         (
@@ -103,22 +98,13 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
         )
         for given in ("x", [], [""], [1], ["x", "x"])
     ],
-    (loose(Items, "Seed", ["a"]), "is not a label"),
-    (loose(Items, "seed", {}), "at least one"),
     (loose(Items, "seed", "one"), "items must be a mapping, label → value, or a list of labels"),
     # Measures, designs, parameters
-    (loose(Measure, 3), "3 is not a label"),
     (loose(Measure, "score", "score"), "take must be a function; it is 'score'"),
     (loose(Measure, "score", bounds=10), "bounds must be two finite numbers, rising; it is 10"),
-    (loose(Measure, "score", bounds=(10, 0)), "bounds must be two finite numbers, rising"),
-    (loose(Measure, "score", bounds=("a", "b")), "each of bounds must be a finite number"),
-    (loose(Measure, "score", unit=None), "unit must be text"),
     (loose(Measure, "score", version="2"), "version must be a whole number; it is '2'"),
     (loose(Design, "three"), "replicates must be an integer; it is 'three'"),
-    (loose(Design, 0), "replicates must be at least 1"),
     (loose(Design, 1, exemplars=0), "exemplars must be at least 1"),
-    (loose(Design, 1, exemplars=1.0), "exemplars must be an integer"),
-    (loose(Parameters, "hot"), "temperature must be 0 or above; it is 'hot'"),
     *[
         (loose(Parameters, each), "temperature must be 0 or above")
         for each in (NAN, math.inf, -0.1)
@@ -126,66 +112,32 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     *[(loose(Parameters, None, each), "max_output_tokens must be a whole n") for each in (0, 1.5)],
     (loose(Parameters, seeded="yes"), "seeded must be True or False"),
     # Experiments
-    (loose(E, id=None), "id must be text"),
     (loose(E, id="x" * 201), "id must have 200 characters at most"),
-    (loose(E, id=""), "lower-case words"),
     (loose(E, id="../tiny"), "lower-case words"),
-    (loose(E, name=None), "name must be text"),
-    (loose(E, simulated=lonely), "simulated must be a function without async"),
     (loose(E, factors={"group": {"a": 1}}), "factors must be a list of Factor(name, {label: val"),
-    (
-        loose(E, factors=["group"]),
-        "Factor(name, {label: value}); 'group' is none",
-    ),
     (loose(E, factors=[]), "at least one factor"),
     (loose(E, factors=[F, F]), "factor and item names must differ from each other"),
-    (loose(E, measures=[]), "at least one measure"),
     (loose(E, measures=[Measure("score")] * 2), "measure names"),
-    (loose(E, measures=["score"]), "measures must be a list of Measure(…); 'score' is none"),
     (loose(E, protocol=at_once), "must be an async function"),
     (loose(E, protocol=lonely), "protocol must take 2 arguments: trial, subject"),
     (loose(E, protocol=judged), "a judge comes with judge=Parameters(…)"),
-    (loose(E, protocol=lonely, judge=Parameters()), "3 arguments: trial, subject, judge"),
-    (loose(E, protocol=judged, judge="openai/x"), "judge must be Parameters(…); it is 'openai/x'"),
-    (loose(E, parameters={"temperature": 1}), "parameters must be Parameters(…)"),
-    (loose(E, replicates=-3), "replicates must be at least 1"),
     (loose(E, designs={"small": 2}), "design 'small' must be Design(replicates); it is 2"),
-    (loose(E, designs={"gate": Design(2)}), "given by replicates="),
     (
         loose(E, designs={"documented": Design(2, exemplars=1)}),
         "'documented' limits exemplars, and no factor has any",
     ),
-    (loose(E, designs=[Design(2)]), "designs must be a mapping, name → Design(…)"),
-    (loose(E, items=["one", "two"]), "items must be Items(name, {label: value})"),
     (loose(E, version=0), "version must be a whole number from 1 up"),
-    (loose(E, may_drop="temperature"), "may_drop must be a list of names of parameters"),
-    (loose(E, agreements=["score"]), "agreements must be a list of Agreement(…); 'score' is none"),
-    (loose(E, source=3), "source must be text"),
-    (loose(E, metadata=[1]), "metadata must be a mapping"),
-    (loose(E, simulated="answer"), "simulated must be a function"),
-    (loose(E, exports="x"), "exports must be a function"),
-    (loose(E, figures=Heatmap("score", "group", "group")), "figures must be a list of Heatmap(…)"),
-    (loose(Agreement, 3, "again"), "measure must be text"),
-    (
-        loose(Human.tested, low="a", high=1, t=1, df=1, n=1, similar_within=1, citation=""),
-        "low must",
-    ),
-    (loose(PromptTemplate, "t", None), "text must be text"),
     # Hypotheses
     (
         loose(mean, margin="15%"),
         "finite number above 0 (for rates a share: 0.15 is 15 points); it",
     ),
     (loose(mean, high="los"), "'los' is no level of 'group'; there are: a, b"),
-    (loose(mean, high=None), "levels must be a list of names, or one name; it is None"),
     (
         loose(mean, measure="scores"),
         "unknown measure 'scores'; known: score; did you mean 'score'",
     ),
-    (loose(mean, at=["a"]), "at must be a mapping, factor → level or levels"),
-    (loose(mean, scope=3), "scope must be text"),
     (loose(mean, called="a"), "called must be two texts: of the high side and of the low"),
-    (loose(mean, human=3), "human must be Human.counts(…) or Human.means(…)"),
     (loose(mean, human=COUNTS), "human= is of people's rates, and it compares means"),
     (
         loose(RateDifference, MISSING, "group", high="a", low="b", human=MEANS),
@@ -200,30 +152,12 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     ),
     (loose(Human.counts, high=(3, 2), low=(1, 2), citation=""), "(events, people), of two people"),
     (
-        loose(Human.counts, high=3, low=(1, 2), citation=""),
-        "high must be (events, people); it is 3",
-    ),
-    (loose(Human.counts, high=(0, 9), low=(0, 9), citation=""), "needs a standard error"),
-    (
         loose(Human.means, high=(1, 2), low=(1, 2, 9), citation=""),
         "(mean, SD, people); it is (1, 2)",
     ),
-    (loose(Human.tested, high=1, low=1, t=0, df=9, n=9, citation=""), "a t of 0 says nothing"),
     (loose(mean, published=WelchTest), "published must be a method, such as WelchTest()"),
-    (loose(mean, unit=3, target="population"), "it is 3"),
-    (loose(GroupContrast, "score", "group", among="ab"), "among must be a list of levels"),
-    (
-        loose(Interaction, "score", ["group", "x"]),
-        "factors must be a mapping, factor → (high",
-    ),
     (loose(Interaction, "score", {"group": "ab", "x": None}), "must be (high, low) or None"),
     (loose(TotalGap, "score", "group", gaps=[("a", "b")]), "a gap must be (high, low, weight)"),
-    (
-        loose(TotalGap, "score", "group", gaps=[("a", "b", "heavy")]),
-        "a weight must be a finite nu",
-    ),
-    (loose(TotalGap, "score", "group", gaps=None), "gaps must be a list of (high, low, weight)"),
-    (loose(Selection, "p", "s", feature=["a"], group="a"), "feature must be a mapping, item → gr"),
     # Lists that name nothing, of which a check of each would find nothing wrong
     (loose(mean, at={"letter": []}), "score-a-b: at='letter' names no level"),
     (loose(mean, unit=[], target="population"), "score-a-b: unit= names nothing"),
@@ -286,12 +220,6 @@ def test_a_list_of_labels_is_levels_whose_values_are_their_names() -> None:
     assert Factor("x", ["gain", "loss"]) == Factor("x", {"gain": "gain", "loss": "loss"})
     assert Items("seed", ("one", "two")) == Items("seed", {"one": "one", "two": "two"})
     assert experiment(factors=[Factor("group", ["a", "b"])]).conditions[1]["group"] == "b"
-
-
-def test_long_values_are_cut_and_stand_in_one_line() -> None:
-    assert one_line("a\n  b\tc") == "a b c"
-    assert shortened("x" * 500) == f"'{'x' * 58}…"
-    assert shortened({"cv": "line\nline\n" * 99}).count("\n") == 0
 
 
 async def of_a_literal(_trial: Any, subject: Any) -> object:
@@ -382,14 +310,6 @@ def test_text_that_may_not_be_kept_is_found_before_anything_is_asked() -> None:
     assert str(fault) == str(measures[0].undeclared)
     assert "secret" not in str(fault)
     assert faults(experiment(measures=measures, simulated=lambda _: '{"score": 5}')) == ()
-
-
-def test_an_attribute_error_of_the_authors_own_stays_his() -> None:
-    async def own(_trial: object, _subject: object) -> object:
-        return "text".missing  # type: ignore[attr-defined]
-
-    with pytest.raises(AttributeError, match="missing"):
-        drive_at_once(own(None, None), Script(lambda *_: ""))
 
 
 def test_the_line_of_an_error_is_the_authors() -> None:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_bias.errors import BadDesign, BadJSON, BadSetting, UnknownName
+from pytest_bias.errors import BadDesign, BadSetting, UnknownName
 from pytest_bias.experiments.design import (
-    Condition,
     Design,
     Factor,
     Items,
-    Trial,
-    check_label,
     cross,
     trials_of,
 )
@@ -27,23 +23,8 @@ from pytest_bias.experiments.experiment import (
     plan_all,
     plan_condition,
 )
-from pytest_bias.experiments.protocol import Subject
 
-from .factories import ask_once, experiment
-
-
-def test_metadata_must_be_json() -> None:
-    with pytest.raises(BadJSON, match=r"metadata of Experiment\('tiny'\)\.seen\[0\]"):
-        experiment(metadata={"seen": [{1, 2}]})
-
-
-def test_a_protocol_may_be_anything_that_gives_a_coroutine() -> None:
-    class Callable_:  # noqa: N801  (an object whose call is async)
-        async def __call__(self, trial: Trial, subject: Subject) -> object:
-            return await ask_once(trial, subject)
-
-    for protocol in (Callable_(), cast("Any", partial(ask_once))):
-        assert experiment(protocol).id == "tiny"
+from .factories import experiment
 
 
 def test_an_experiment_is_frozen_all_the_way_down() -> None:
@@ -101,15 +82,6 @@ def test_a_smaller_design_is_part_of_a_larger_one(of: Experiment, one: int, two:
     assert tuple(whole) == plan(of, Design(one))
 
 
-def test_declaring_calls_nothing() -> None:
-    async def unwanted(_trial: Trial, _subject: Subject) -> None:
-        raise AssertionError
-
-    tiny = experiment(unwanted)
-    plan(tiny, tiny.design())
-    assert "unwanted" not in repr(tiny)
-
-
 NAMED = Factor("group", {"a": 1, "b": 2}, exemplars={"a": ["Ada", "Eve", "Ida"], "b": ["Bob"]})
 CROSSED: dict[str, Any] = {
     "factors": [NAMED],
@@ -139,14 +111,6 @@ def test_the_trials_of_all_designs_are_each_listed_once() -> None:
 GROUP = Factor("group", {"f": 1, "m": 2}, exemplars={"f": ["Ada", "Eve"], "m": ["Bob", "Tom"]})
 STYLE = Factor("style", {"plain": "p", "formal": "f", "slang": "s"})
 SEEDS = Items("seed", {"one": "first", "two": "second"})
-
-
-def test_conditions_are_all_combinations_in_declared_order() -> None:
-    conditions = cross([GROUP, STYLE])
-    ids = "f-plain f-formal f-slang m-plain m-formal m-slang"
-    assert [c.id for c in conditions] == ids.split()
-    assert conditions[4]["group"] == 2
-    assert conditions[4]["style"] == "f"
 
 
 def test_trials_of_a_condition_are_exemplars_by_items_by_replicates() -> None:
@@ -200,20 +164,6 @@ def test_no_two_trials_share_an_id(members: list[str], replicates: int) -> None:
     assert len(set(ids)) == len(ids)
 
 
-def test_exemplars_may_be_any_words() -> None:
-    trial = Trial(cross([STYLE])[0], {"pronouns": "he/him #1"}, replicate=2)
-    assert trial["pronouns"] == "he/him #1"
-    assert trial.id == "plain/he%2Fhim %231#2"
-
-
-@pytest.mark.parametrize(
-    "label", ["", "A", "a-b", "a b", "_a", "a_", "a__b", "é", "a/b", "a\n", 3, None]
-)
-def test_what_is_no_label(label: object) -> None:
-    with pytest.raises(BadDesign, match="is not a label"):
-        check_label(label, "test")
-
-
 def test_values_are_frozen_all_the_way_down() -> None:
     mine: dict[str, Any] = {"a": {"list": [1, {"x": {1}}]}, "b": [2]}
     exemplars = {"a": ["x"], "b": ["y"]}
@@ -238,18 +188,3 @@ def test_values_are_frozen_all_the_way_down() -> None:
         assert isinstance(mapping, MappingProxyType)
         with pytest.raises(TypeError):
             mapping["new"] = 1  # type: ignore[index]
-
-
-def test_repr_shows_no_stimuli() -> None:
-    condition = Condition({"group": "a"}, {"group": "the words of a prompt"})
-    trial = Trial(condition, item="one", item_value="a stimulus")
-    assert "words" not in repr(condition)
-    assert "stimulus" not in repr(trial)
-
-
-def test_an_unknown_factor_is_named() -> None:
-    first = cross([GROUP, STYLE])[0]
-    trial = next(iter(trials_of(first, [GROUP, STYLE], SEEDS, Design(1))))
-    for asked in (trial, trial.condition):
-        with pytest.raises(UnknownName, match=r"known: group, style; an .*trial\.item_value"):
-            asked["seed"]

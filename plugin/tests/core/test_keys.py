@@ -6,7 +6,6 @@ import enum
 import json
 import math
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -67,13 +66,6 @@ def changed(**parts: Any) -> Request:
     return Request(**(given | parts))
 
 
-def test_no_degree_is_no_degree() -> None:
-    """Equal requests have one key, whichever was asked first."""
-    assert str(Parameters(-0.0).temperature) == "0.0"
-    nought = [key(request=changed(parameters=Parameters(sign * 0.0))) for sign in (-1, 1)]
-    assert nought[0] == nought[1] != key()
-
-
 OTHERS: dict[str, dict[str, Any]] = {
     "experiment": {"experiment_id": "other"},
     "condition": {"trial": Trial(Condition({"demand": "low"}, {}), {"name": "Ada"}, "one", "", 3)},
@@ -121,12 +113,6 @@ def test_what_the_subject_does_not_see_leaves_the_key_alone(change: dict[str, An
     assert key(**change) == key()
 
 
-def test_lone_surrogates_have_keys() -> None:
-    assert key(request=changed(messages=(Message("user", "\ud83d"),))) != key(
-        request=changed(messages=(Message("user", "\ud83e"),))
-    )
-
-
 @given(
     st.lists(st.text(min_size=1, max_size=2), min_size=1, max_size=3, unique=True),
     st.integers(0, 2),
@@ -149,13 +135,6 @@ def test_no_two_trials_of_a_plan_share_a_key_or_a_seed(
     seeds = {trial_seed(of.id, trial, place) for trial in trials}
     assert len(seeds) == len(trials)
     assert all(0 <= seed < 2**60 for seed in seeds)
-
-
-def test_seeds_depend_on_trial_and_place_alone() -> None:
-    seed = trial_seed("x", TRIAL, PLACE)
-    assert seed == trial_seed("x", TRIAL, PLACE)
-    assert seed != trial_seed("y", TRIAL, PLACE)
-    assert seed != trial_seed("x", TRIAL, Place((2, 1), 4, 2))
 
 
 json_values = st.recursive(
@@ -186,12 +165,6 @@ def test_json_values_come_back(value: object) -> None:
     assert json.loads(text) == value
     assert text.isascii()
     assert dumps(json.loads(text)) == text
-
-
-def test_order_of_keys_and_kind_of_container_do_not_matter() -> None:
-    first = {"b": (1, 2), "a": Pair("x", None)}
-    second = MappingProxyType({"a": {"right": None, "left": "x"}, "b": [1, 2]})
-    assert dumps(first) == dumps(second) == '{"a":{"left":"x","right":null},"b":[1,2]}'
 
 
 @pytest.mark.parametrize(

@@ -8,20 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from bias_tests.anchoring.experiment import ALL_IN_ONE, ANCHORING
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pytest_bias.errors import BadDesign
-from pytest_bias.experiments.checks.manipulation import LISTED, faults, format_faults
+from pytest_bias.experiments.checks.manipulation import faults, format_faults
 from pytest_bias.experiments.design import Factor, Items, Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.measures import Measure
-from pytest_bias.experiments.messages import Message, Parameters
-from pytest_bias.experiments.protocol import Protocol, Reply, Subject, together
+from pytest_bias.experiments.messages import Parameters
+from pytest_bias.experiments.protocol import Protocol, Subject
 from pytest_bias.experiments.simulated import SimulatedAnswer, SimulatedPrompt
 
-from ..helpers import fewer
 from .factories import experiment as tiny
 
 GROUPS = {"f": ["Ada", "Eve"], "m": ["Bob", "Tom"]}
@@ -75,11 +71,6 @@ def twins(of: Experiment) -> list[tuple[tuple[str, str], str | None, int]]:
     return [((m[1], m[2]), m[3], int(m[4] or 0)) for m in _matched(pattern, of)]
 
 
-@pytest.mark.parametrize("shipped", [ANCHORING, ALL_IN_ONE], ids=lambda each: each.id)
-def test_the_shipped_experiments_are_without_fault(shipped: Experiment) -> None:
-    assert faults(shipped) == ()
-
-
 def test_conditions_of_one_prompt() -> None:
     (fault,) = faults(levels({"low": 3, "mid": 5, "high": 3}, "How long, after {value} months?"))
     assert str(fault) == (
@@ -95,25 +86,6 @@ def test_a_condition_that_asks_nothing(simulated: SimulatedAnswer | None) -> Non
 
     of = design(ask, Factor("cue", {"a": "long", "b": 1, "c": "far"}), simulated=simulated)
     assert [str(fault) for fault in faults(of)] == ["tiny: trial b#1 asks nothing of the subject"]
-
-
-def test_conditions_alike_for_one_item_only() -> None:
-    texts = {"north": "Ask with {cue}.", "south": "Ask plainly.", "west": "Ask without."}
-
-    async def ask(trial: Trial, subject: Subject) -> str:
-        return (await subject.ask(str(trial.item_value).format(cue=trial["cue"]))).value
-
-    of = design(ask, Factor("cue", {"x": "a smile", "y": "a frown"}), items=Items("ways", texts))
-    assert twins(of) == [(("x", "y"), "south", 1)]
-    assert "(item 'south')" in str(faults(of)[0])
-
-
-def test_exemplars_that_two_levels_share() -> None:
-    members = {"f": ["Ada", "Kim"], "m": ["Bob", "Kim"]}
-    factor = Factor("group", {"f": 1, "m": 2}, exemplars=members)
-    (fault,) = faults(design(template("Rate {value}."), factor))
-    assert "conditions 'f' and 'm' put the same prompt" in str(fault)
-    assert "exemplars 'Kim'" in str(fault)
 
 
 def test_exemplars_of_one_level_that_do_not_differ() -> None:
@@ -165,46 +137,6 @@ def test_a_protocol_that_never_ends_is_given_up() -> None:
     assert faults(design(insist, CUE)) == ()
 
 
-def test_turns_that_only_some_replies_lead_to() -> None:
-    async def press(trial: Trial, subject: Subject) -> str:
-        heard = await subject.ask("Yes or no?")
-        if heard.text == "No.":
-            return (await subject.ask(f"And with {trial['cue']}?", after=heard)).value
-        return heard.value
-
-    def reluctant(prompt: SimulatedPrompt) -> str:
-        return "No." if prompt.seed % 2 else "Yes."
-
-    assert faults(design(press, CUE, simulated=reluctant)) == ()
-
-
-def test_the_order_and_memory_of_questions_are_compared() -> None:
-    async def ask(trial: Trial, subject: Subject) -> str:
-        first = await subject.ask("What do you think of dogs?")
-        kept = first if trial["memory"] == "kept" else None
-        return (await subject.ask("And why?", after=kept)).value
-
-    assert faults(design(ask, Factor("memory", {"with": "kept", "without": "lost"}))) == ()
-
-
-def test_words_put_into_the_subjects_mouth_are_compared() -> None:
-    async def ask(trial: Trial, subject: Subject) -> str:
-        history = (Message("user", "Dogs?"), Message("assistant", str(trial["cue"])))
-        before = Reply("", "", history)
-        return (await subject.ask("And why?", after=before)).value
-
-    assert faults(design(ask, CUE)) == ()
-
-
-def test_questions_asked_at_once_are_all_compared() -> None:
-    async def ask(trial: Trial, subject: Subject) -> str:
-        both = await together(subject.ask("Dogs?"), subject.ask(f"And {trial['cue']}?"))
-        return both[1].value
-
-    assert faults(design(ask, CUE)) == ()
-    assert leaks(design(ask, Factor("cue", {"x": "a", "set_b": {}}))) == []
-
-
 def test_what_a_judge_is_asked_does_not_count() -> None:
     async def graded(trial: Trial, subject: Subject, judge: Subject) -> str:
         heard = await subject.ask("Dogs?")
@@ -248,17 +180,6 @@ def test_a_label_in_a_later_turn_and_in_a_system_prompt() -> None:
     of_cue = [("set_a", "factor 'cue'"), ("set_b", "factor 'cue'")]
     assert leaks(design(ask, Factor("cue", values))) == of_cue
     assert leaks(design(instruct, Factor("cue", values), simulated=None)) == of_cue
-
-
-def test_a_label_that_only_the_subject_brings_up() -> None:
-    async def ask(trial: Trial, subject: Subject) -> str:
-        heard = await subject.ask(f"Number {trial['cue']}?")
-        return (await subject.ask(f"You said {heard.text}. Why?", after=heard)).value
-
-    def guess(prompt: SimulatedPrompt) -> str:
-        return "set_a" if "Number 1" in prompt.messages[0].text else "set_b"
-
-    assert leaks(design(ask, Factor("cue", {"set_a": 1, "set_b": 2}), simulated=guess)) == []
 
 
 def test_the_label_of_an_item() -> None:
@@ -312,36 +233,3 @@ HONEST = {
 @pytest.mark.parametrize("of", HONEST.values(), ids=HONEST)
 def test_honest_designs_are_left_alone(of: Experiment) -> None:
     assert faults(of) == ()
-
-
-def test_both_kinds_in_one_experiment() -> None:
-    values = {"set_a": 1, "set_b": 2, "set_c": 2, "set_d": 2}
-
-    async def ask(trial: Trial, subject: Subject) -> str:
-        shown = "set_a" if trial.condition.id == "set_a" else ""
-        return (await subject.ask(f"Say {trial['cue']} {shown}")).value
-
-    found = [str(fault) for fault in faults(design(ask, Factor("cue", values)))]
-    assert ["put the same prompt" in each for each in found] == [True, True, False]
-    assert "shows the subject 'set_a'" in found[2]
-
-
-def test_many_faults_are_one_message() -> None:
-    of = levels({f"c{n}": n for n in range(20)}, "How long?")
-    found = faults(of)
-    assert len(found) == 19
-    lines = format_faults(found).splitlines()
-    assert len(lines) == LISTED + 1
-    assert lines[-1] == f"… and {19 - LISTED} more like these"
-    assert format_faults(()) == ""
-
-
-VALUES = ["", "x", "X", "{x}", "é", "e\u0301", "\ud800"]
-
-
-@fewer(4)
-@given(st.dictionaries(st.sampled_from("abcdefgh"), st.sampled_from(VALUES), min_size=2))
-def test_two_conditions_are_alike_exactly_where_their_values_are(values: dict[str, str]) -> None:
-    found = twins(levels(values, "Say {value}!"))
-    assert len(found) == len(values) - len(set(values.values()))
-    assert all(values[one] == values[two] for (one, two), _, _ in found)

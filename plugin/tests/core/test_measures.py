@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pytest
 
-from pytest_bias.cassettes.measured import reason_label
 from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.recorder import Recorder
 from pytest_bias.cassettes.store import Cassette, cassette_path
@@ -22,11 +20,10 @@ from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.driver import drive_at_once
 from pytest_bias.experiments.experiment import ModelRoles, plan
 from pytest_bias.experiments.measures import Measure, check_declared
-from pytest_bias.experiments.messages import Completion, Place, Request
+from pytest_bias.experiments.messages import Completion
 from pytest_bias.experiments.protocol import Reply, Subject
 from pytest_bias.experiments.records import Outcome, record_of
-from pytest_bias.experiments.replay import check_replay, rehearse, replay
-from pytest_bias.experiments.simulated import SimulatedPrompt
+from pytest_bias.experiments.replay import check_replay, replay
 
 from . import factories
 from .factories import MODEL, PROVENANCE, completion, experiment
@@ -64,16 +61,6 @@ def test_what_is_no_value(given: object) -> None:
         Measure("score").of(SimpleNamespace(score=given))
 
 
-def test_a_result_without_the_attribute() -> None:
-    with pytest.raises(BadDesign, match="a str, has no attribute of this name; give take="):
-        Measure("score").of("words")
-
-
-def test_an_error_inside_take_stays_its_own() -> None:
-    with pytest.raises(AttributeError):
-        Measure("score", lambda result: result.other.more).of(SimpleNamespace(score=1))
-
-
 @pytest.mark.parametrize("value", [-0.1, 10.1, 11, 10**400, math.inf, -math.inf])
 def test_a_value_outside_its_bounds_is_the_replys_fault(value: float) -> None:
     with pytest.raises(InvalidReply, match=r"^out_of_bounds_score$"):
@@ -82,45 +69,13 @@ def test_a_value_outside_its_bounds_is_the_replys_fault(value: float) -> None:
         Measure("score").of(SimpleNamespace(score=10**400))
 
 
-def test_a_reason_is_a_label_that_may_be_kept_whatever_the_measures_name() -> None:
-    with pytest.raises(InvalidReply) as caught:
-        Measure("one_two_three_four_five_six_seven", bounds=(0, 1)).of(
-            SimpleNamespace(one_two_three_four_five_six_seven=2)
-        )
-    assert caught.value.reason == "out_of_bounds_one_two_three_four_five_si"
-    assert reason_label(caught.value.reason) == caught.value.reason
-
-
-@pytest.mark.parametrize("value", [0, 10, 5.5])
-def test_bounds_are_inclusive(value: float) -> None:
-    assert Measure("score", bounds=(0, 10)).of(SimpleNamespace(score=value)) == value
-
-
 WORDS = ["low", "too high", "not scored"]
-
-
-@pytest.mark.parametrize("value", [*WORDS, "low low"])
-def test_text_is_one_of_the_categories_or_several(value: object) -> None:
-    assert Measure("score", categories=WORDS).of(SimpleNamespace(score=value)) == value
 
 
 @pytest.mark.parametrize("value", ["high", "", "Low", "low  low", "low SECRET", "too", "low\n"])
 def test_other_text_is_the_replys_fault(value: str) -> None:
     with pytest.raises(InvalidReply, match=r"^undeclared_score$"):
         Measure("score", categories=WORDS).of(SimpleNamespace(score=value))
-
-
-def test_categories_are_listed_in_order_and_numbers_by_size() -> None:
-    measure = Measure("score", categories=["10", "b 10", "2", "none", "1", "b 9"])
-    assert measure.listed == ["1", "2", "10", "b 9", "b 10", "none"]
-
-
-@pytest.mark.parametrize(
-    "categories", ["low", [""], ["x" * 81], ["a\nb"], ["\ud800"], [5]], ids=repr
-)
-def test_bad_categories(categories: Any) -> None:
-    with pytest.raises(BadDesign, match="categories must be texts of one line, 80 "):
-        Measure("score", categories=categories)
 
 
 class _Graded:
@@ -137,35 +92,11 @@ async def _graded() -> _Graded:
     raise NotImplementedError
 
 
-def _upper(graded: _Graded) -> str:
-    return graded.words.upper()
-
-
 @pytest.mark.parametrize("name", ["words", "maybe", "named", "closed"])
 def test_text_that_is_not_declared_is_known_by_its_annotation(name: str) -> None:
     with pytest.raises(BadDesign, match=rf"^Measure\('{name}'\): gives text, .* say categories="):
         check_declared([Measure("score"), Measure(name)], _graded)
     check_declared([Measure(name, categories=["low"])], _graded)
-
-
-@pytest.mark.parametrize("take", [_upper, str, lambda graded: graded.score])
-def test_so_it_is_by_that_of_what_takes_it(take: Callable[[Any], Any]) -> None:
-    measure = Measure("score", take)
-    if take.__name__ == "<lambda>":
-        check_declared([measure], _graded)  # nobody can know, until there is a value
-    else:
-        with pytest.raises(BadDesign, match="gives text"):
-            check_declared([measure], _graded)
-
-
-@pytest.mark.parametrize("name", ["score", "flag", "grade", "nothing"])
-def test_what_is_no_text_needs_no_categories(name: str) -> None:
-    check_declared([Measure(name), Measure("length", len)], _graded)
-
-
-@pytest.mark.parametrize("value", [24, 24.0, np.float64(25)])
-def test_what_counts_is_whole(value: float) -> None:
-    assert Measure("length", lambda _: value, integer=True).of(None) == value
 
 
 @pytest.mark.parametrize("value", [24.5, -0.5, np.float64(0.25)])
@@ -220,32 +151,6 @@ def test_without_text_the_value_is_kept(tmp_path: Path) -> None:
     of = kept("measures", seconds_alone, measures=[SECONDS])
     path = record(tmp_path, of)
     assert values(of, path) == [{"latency": 0.25}] * 6
-
-
-def test_of_several_attempts_the_last_counts(tmp_path: Path) -> None:
-    def say(_: Request, place: Place) -> str:
-        return "" if place.attempt < 3 else "Kind."
-
-    of = experiment(seconds_alone, measures=[SECONDS])
-    path = factories.record(tmp_path, of, say)
-    for outcome in factories.outcomes_of(of, path):
-        assert outcome.interactions == 3
-        assert record_of(outcome, of.measures).values == {"latency": 0.25}
-
-
-def test_a_rehearsal_takes_no_time() -> None:
-    seen: list[float] = []
-
-    async def noting(trial: Trial, subject: Subject) -> float:
-        seen.append(await seconds_alone(trial, subject))
-        return seen[-1]
-
-    def answer(_: SimulatedPrompt) -> str:
-        return "Kind."
-
-    of = experiment(noting, simulated=answer, measures=[SECONDS])
-    assert rehearse(of, ModelRoles(MODEL), plan(of, of.design())[0]) == 1
-    assert seen == [0.0, 0.0]
 
 
 def test_a_latency_nobody_knows_makes_the_trial_missing(tmp_path: Path) -> None:

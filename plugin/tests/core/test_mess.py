@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_bias.errors import BadSetting
 from pytest_bias.experiments.messages import Message
 from pytest_bias.experiments.replies import bare_json
 from pytest_bias.experiments.simulated import (
@@ -19,10 +18,8 @@ from pytest_bias.experiments.simulated import (
     SimulatedPrompt,
     simulated_text,
 )
-from pytest_bias.providers.roles import SAME, check_models, judge_of
+from pytest_bias.providers.roles import SAME, judge_of
 from pytest_bias.settings.roster import Roster
-
-from .test_casting import SETTINGS
 
 MESSAGES = (Message("user", "How many?"),)
 TRIALS, CALLS = 2000, 3
@@ -72,9 +69,3 @@ def test_its_judge_refuses_nothing_and_is_told_that_it_is_messy() -> None:
         simulated_text(told, SimulatedPrompt(subject, MESSAGES, 1))
         for subject in ("even", "judge", MESSY_JUDGE)
     } == {"even False", "judge False", "judge True"}
-
-
-def test_the_judge_is_no_subject() -> None:
-    with pytest.raises(BadSetting, match=r"test one of .*simulated/messy"):
-        check_models(SETTINGS, Roster(), [f"simulated/{MESSY_JUDGE}"])
-    check_models(SETTINGS, Roster(), [f"simulated/{MESSY}"])

@@ -13,7 +13,7 @@ from pytest_bias.experiments.checks.prompts import PromptDigests, prompt_digests
 from pytest_bias.experiments.design import Design, Factor, Items, Trial
 from pytest_bias.experiments.experiment import Experiment, ModelRoles
 from pytest_bias.experiments.messages import Completion, Parameters
-from pytest_bias.experiments.protocol import Subject, together
+from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.simulated import SimulatedPrompt
 
 from .factories import experiment
@@ -83,21 +83,6 @@ def test_what_is_told_first_counts(changed: Any) -> None:
     assert len({*one.values(), *two.values()}) == 4
 
 
-def test_what_follows_a_reply_does_not_count() -> None:
-    assert told(experiment(asking())) == told(experiment(asking(then="What else?")))
-
-
-def test_what_is_asked_at_once_counts_as_a_whole() -> None:
-    def at_once(second: str) -> Experiment:
-        async def ask(trial: Trial, subject: Subject) -> object:
-            return await together(subject.ask(f"Of {trial['group']}?"), subject.ask(second))
-
-        return experiment(ask)
-
-    assert told(at_once("Why?")) == told(at_once("Why?"))
-    assert told(at_once("Why?")) != told(at_once("How?"))
-
-
 def test_every_exemplar_and_item_counts() -> None:
     async def ask(trial: Trial, subject: Subject) -> object:
         return await subject.ask(f"{trial.exemplars['group']} of {trial.item_value}")
@@ -125,13 +110,6 @@ def test_parameters_count_where_a_protocol_sets_its_own() -> None:
 
     assert told(warm(0.5)) == told(warm(0.5), roles=OTHERS)
     assert told(warm(0.5)) != told(warm(0.7))
-
-
-def test_a_protocol_that_fails_first_tells_nothing() -> None:
-    async def ask(trial: Trial, subject: Subject) -> object:
-        raise RuntimeError(str((trial, subject)))
-
-    assert len(set(told(experiment(ask)).subject.values())) == 1
 
 
 def judged(
@@ -171,9 +149,3 @@ def test_recorded_replies_lead_to_the_judge_where_nobody_simulates() -> None:
     reply = Completion(json.dumps({"score": 1}), "stop", "openai/one")
     found = prompt_digests(of, Design(3), PLAYERS, lambda _: reply)
     assert found == told(judged())
-
-
-def test_no_words_of_any_prompt_leave() -> None:
-    found = str(told(judged(retention="measures")))
-    assert "Ada" not in found
-    assert "grade" not in found

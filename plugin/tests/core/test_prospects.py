@@ -11,14 +11,12 @@ import numpy as np
 import pytest
 
 from pytest_bias import (
-    MISSING,
     GroupContrast,
     Interaction,
     MeanDifference,
     RateDifference,
     RateRatio,
     Selection,
-    TotalGap,
 )
 from pytest_bias.contrasts.estimate import Estimate
 from pytest_bias.contrasts.power import Prospect, passes, prospect_of, replicates_needed
@@ -99,13 +97,6 @@ def test_what_is_recorded_goes_before_what_is_declared() -> None:
     assert (never.spread, never.clear) == (0.0, (1.0, 1.0))
 
 
-def test_without_any_spread_no_chance_is_known() -> None:
-    found = prospect(difference(), replace(PLAIN, measures=[Measure("score", bounds=(0, 10))]))
-    assert (found.spread, found.clear, found.biased) == (None, None, None)
-    assert "CLEAR" not in words(found)
-    assert passes([found]) is None
-
-
 PAIR: Mapping[str, Any] = {"high": "a", "low": "b"}
 RECORDED: list[Any] = [
     difference(margin=2.0),
@@ -162,15 +153,6 @@ def test_pools_are_the_units_of_a_selection() -> None:
         chosen.check(replace(of, replicates=10))
 
 
-def test_cells_that_a_claim_must_hold_in_are_counted() -> None:
-    of = replace(PLAIN, factors=[*PLAIN.factors, Factor("tone", {"x": 1, "y": 2})], replicates=80)
-    alone = prospect(difference(), of)
-    found = prospect(difference(within={"tone": 0.8}), of)
-    assert 0.6 < there(found.clear)[0] < there(alone.clear)[0]
-    with pytest.raises(BadDesign, match="it needs 36 replies a side, and has 30 at tone=x"):
-        difference(within={"tone": 0.8}).check(replace(of, replicates=30))
-
-
 def test_what_the_gate_design_can_never_clear_is_refused() -> None:
     few = replace(PLAIN, replicates=48)
     with pytest.raises(BadDesign, match="needs 49 replies a side, and has 48"):
@@ -191,39 +173,6 @@ def test_a_reading_that_errs_leaves_less_of_the_margin() -> None:
     right = replace(erring, measures=[Measure("flag", spread=0.05)])
     assert there(prospect(flag, erring).clear)[0] < there(prospect(flag, right).clear)[0]
     assert prospect(flag, erring).needed > prospect(flag, right).needed
-
-
-def test_missing_replies_are_an_outcome_that_is_there_where_five_in_a_hundred_are() -> None:
-    missing = RateDifference(MISSING, "group", margin=0.1, claim="clear", **PAIR)
-    found = prospect(missing)
-    whole, five = there(found.clear)
-    assert (found.spread, whole) == (0.0, 1.0)
-    assert 0.8 < five < 0.95
-
-
-def test_an_alarm_of_fewer_than_ten_units_is_a_permutation_and_has_no_chance_told() -> None:
-    few = replace(PLAIN, replicates=9)
-    assert prospect(difference(claim="detect"), few).biased is None
-    assert prospect(difference(claim="detect", null="margin"), few).biased is not None
-
-
-def test_the_largest_of_many_has_units_and_no_chances() -> None:
-    for one in (
-        GroupContrast("score", "group", margin=2.0, claim="detect"),
-        Interaction("score", {"group": None, "tone": None}, margin=2.0, claim="detect"),
-        TotalGap(
-            "score", "group", gaps=[("a", "b", 1), ("b", "c", 0.5)], margin=2, claim="detect"
-        ),
-    ):
-        one.check(CROSSED)
-        found = prospect(one, CROSSED)
-        assert (found.clear, found.biased, found.problem) == (None, None, "")
-
-
-def test_a_measure_without_a_control_is_never_clear() -> None:
-    found = prospect(difference(), controlled=False)
-    assert "no positive control is about its measure" in words(found)
-    assert passes([found]) == (0.0, 0.0)
 
 
 # --- the suite ----------------------------------------------------------------------------------
@@ -273,10 +222,6 @@ def test_the_replicates_that_settle_it_do_so_nine_times_in_ten(
 def test_an_effect_as_large_as_the_margin_is_settled_by_no_number() -> None:
     assert replicates_needed(seen(0.6, 1.5, null="margin"), 30, alpha=ALARM) is None
     assert replicates_needed(seen(0.0, 1.5, margin=None, claim="detect"), 30, alpha=ALARM) is None
-
-
-def test_replies_that_are_all_alike_lack_units_alone() -> None:
-    assert replicates_needed(seen(0.0, 0.0), 30, alpha=ALARM) == 49
 
 
 def test_replicates_settle_nothing_about_a_population() -> None:

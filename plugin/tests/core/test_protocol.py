@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import inspect
-import warnings
-import weakref
 from collections.abc import Callable, Coroutine
 from typing import Any, cast
 
@@ -122,19 +120,6 @@ def test_after_the_last_attempt_the_last_reason_is_raised(
     assert len(script.places) == len(script.rejected) == attempts
 
 
-def test_a_protocol_may_go_on_after_an_invalid_reply(carry_out: CarryOut) -> None:
-    async def body(subject: Subject) -> object:
-        try:
-            await subject.ask("Score?", reply=Score, attempts=1)
-        except InvalidReply as invalid:
-            return invalid.reason, (await subject.ask("Why not?")).value
-        return None
-
-    script = Script(lambda _, place: "no idea" if place.turn == 1 else "Because.")
-    assert carry_out(body, script) == ("no_number", "Because.")
-    assert [place.turn for place in script.places] == [1, 2]
-
-
 def test_check_says_what_a_schema_cannot(carry_out: CarryOut) -> None:
     def odd(score: Score) -> None:
         if score.score % 2 == 0:
@@ -148,23 +133,6 @@ def test_check_says_what_a_schema_cannot(carry_out: CarryOut) -> None:
     assert script.rejected == [(Place((), 1, 1), "even")]
 
 
-def test_check_holds_for_plain_text_too(carry_out: CarryOut) -> None:
-    heard: list[str] = []
-
-    def signed(text: str) -> None:
-        heard.append(text)
-        if "yours" not in text:
-            raise InvalidReply("unsigned")
-
-    async def body(subject: Subject) -> Reply[str]:
-        return await subject.ask("A letter?", check=signed)
-
-    script = Script(lambda _, place: "Sincerely yours" if place.attempt == 3 else "Bye")
-    assert cast("Reply[str]", carry_out(body, script)).value == "Sincerely yours"
-    assert [reason for _, reason in script.rejected] == ["unsigned", "unsigned"]
-    assert heard == ["Bye", "Bye", "Sincerely yours"]
-
-
 def test_a_conversation_has_one_system_prompt(carry_out: CarryOut) -> None:
     async def two_systems(subject: Subject) -> None:
         first = await subject.ask("One", system="x")
@@ -172,17 +140,6 @@ def test_a_conversation_has_one_system_prompt(carry_out: CarryOut) -> None:
 
     with pytest.raises(BadDesign, match="start of a conversation"):
         carry_out(two_systems, Script(always_five))
-
-
-def test_repr_shows_no_text() -> None:
-    message = Message("user", "secret words")
-    reply = Reply("secret words", "secret words", (message,))
-    assert "secret" not in repr((message, reply, Request((message,), PARAMETERS)))
-
-
-def test_replies_made_by_hand_take_no_time_and_time_makes_no_difference() -> None:
-    assert Reply("a", "a", ()).latency == 0.0
-    assert Reply("a", "a", (), 1.0) == Reply("a", "a", (), 2.0)
 
 
 def test_together_nests_and_numbers_every_branch(carry_out: CarryOut) -> None:
@@ -233,15 +190,6 @@ def test_together_waits_for_all_then_raises_the_first_error(carry_out: CarryOut)
     assert sorted(ended) == [0, 1, 2, 3]
 
 
-def test_together_takes_coroutines(carry_out: CarryOut) -> None:
-    async def body(subject: Subject) -> object:
-        asked = await subject.ask("Hello")
-        return await together(cast("Any", asked))
-
-    with pytest.raises(BadDesign, match="argument 1 is a Reply"):
-        carry_out(body, Script(always_five))
-
-
 @pytest.mark.parametrize("at_once", [False, True])
 def test_no_protocol_catches_an_error_of_the_machinery(
     carry_out: CarryOut, *, at_once: bool
@@ -289,10 +237,6 @@ async def sleeps_zero(subject: Subject) -> None:
     await asyncio.sleep(0)  # foreign
 
 
-async def gathers(subject: Subject) -> None:
-    await asyncio.gather(subject.ask("One"), subject.ask("Two"))  # foreign
-
-
 async def _helper(_: Subject) -> None:
     await asyncio.sleep(1)  # foreign
 
@@ -317,74 +261,3 @@ def test_what_cannot_be_replayed_is_named_with_its_line(carry_out: CarryOut, bod
         carry_out(body, Script(always_five))
     assert f" at {__file__}:{_foreign_line(body)}; " in str(caught.value)
     gc.collect()
-
-
-def test_gather_is_named_on_replay_too() -> None:
-    """Where replays run after recording: in a thread that has no event loop."""
-
-    async def replayed() -> None:
-        await asyncio.to_thread(drive_at_once, gathers(Subject()), Script(always_five))
-
-    with (
-        warnings.catch_warnings(action="ignore", category=RuntimeWarning),  # its own, unawaited
-        pytest.raises(NotReplayable) as caught,
-    ):
-        asyncio.run(replayed())
-    gc.collect()
-    assert f" at {__file__}:{_foreign_line(gathers)}; " in str(caught.value)
-
-
-def test_a_protocols_own_runtime_error_stays_its_own(carry_out: CarryOut) -> None:
-    async def body(subject: Subject) -> None:
-        await subject.ask("Hello")
-        message = "mine"
-        raise RuntimeError(message)
-
-    with pytest.raises(RuntimeError, match=r"^mine$"):
-        carry_out(body, Script(always_five))
-
-
-def test_an_executor_that_suspends_cannot_replay() -> None:
-    async def body(subject: Subject) -> None:
-        await subject.ask("Hello")
-
-    class Slow(Script):
-        async def perform(self, request: Request, place: Place) -> Any:
-            await _Never()
-            return await super().perform(request, place)
-
-    class _Never:
-        def __await__(self) -> Any:
-            yield
-
-    with pytest.raises(NotReplayable, match="suspended call"):
-        drive_at_once(body(Subject()), Slow(always_five))
-
-
-class Kept(Exception):
-    """An error whose end can be seen."""
-
-
-@pytest.mark.parametrize("many", [False, True])
-def test_an_error_and_the_frames_it_passed_do_not_keep_each_other(*, many: bool) -> None:
-    """With them would stay what the trial was told, until the garbage collector comes by."""
-
-    async def body(subject: Subject) -> None:
-        if many:
-            await together(*(subject.ask(each) for each in ("One?", "Another?")))
-        await subject.ask("One?")
-
-    def nothing(*_: object) -> str:
-        raise Kept
-
-    ended = []
-    gc.collect()
-    gc.disable()
-    try:
-        try:
-            drive_at_once(body(Subject(PARAMETERS)), Script(nothing))
-        except Kept as error:
-            ended.append(weakref.ref(error))
-        assert [each() for each in ended] == [None]
-    finally:
-        gc.enable()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.errors import BadDesign, DamagedCassette, InvalidReply, UnknownName
+from pytest_bias.errors import DamagedCassette, InvalidReply
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import ModelRoles
 from pytest_bias.experiments.measures import Measure
@@ -31,7 +31,6 @@ from .factories import (
     condition,
     experiment,
     recording,
-    rows,
 )
 
 
@@ -148,14 +147,6 @@ def test_a_branch_stands_where_it_began() -> None:
     assert sorted([*places[3:], *places[:3]], key=place_order) == places
 
 
-def test_a_protocols_own_error_is_shown_as_it_is() -> None:
-    async def broken(trial: Trial, _subject: Subject) -> object:
-        return trial["other"]
-
-    with pytest.raises(UnknownName, match="other"):
-        replay(experiment(broken), MODEL, first(), Tape().lookup)
-
-
 def test_a_check_of_plain_text_holds_on_replay_and_in_rehearsal_too() -> None:
     def never(_: str) -> None:
         raise InvalidReply("unfit")
@@ -167,17 +158,6 @@ def test_a_check_of_plain_text_holds_on_replay_and_in_rehearsal_too() -> None:
     outcome = replay(of, MODEL, first(), Tape("Kind.", "Kind.", "Kind.").lookup)
     assert (outcome.missing, outcome.invalid) == ("unfit", ("unfit",) * 3)
     assert rehearse(of, ModelRoles(MODEL), first()) == 3
-
-
-def test_a_check_that_answers_is_refused_before_anything_is_paid() -> None:
-    lax: Any = lambda _: False  # noqa: E731  (nothing says that it returns anything)
-
-    async def checked(trial: Trial, subject: Subject) -> str:
-        return (await subject.ask(f"What of {trial['group']}?", check=lax)).value
-
-    of = experiment(checked, simulated=lambda _: "Kind.")
-    with pytest.raises(BadDesign, match="must raise InvalidReply"):
-        rehearse(of, ModelRoles(MODEL), first())
 
 
 async def _tell_and_grade(_trial: Trial, subject: Subject, judge: Subject) -> Score:
@@ -220,12 +200,6 @@ def test_a_valid_outcome_becomes_values() -> None:
         record.values["score"] = 0  # type: ignore[index]
 
 
-def test_a_missing_outcome_has_a_reason_and_no_value_at_all() -> None:
-    record = record_of(outcome("refusal", "refusal", "refusal", "refusal"), [Measure("score")])
-    assert record.values == {}
-    assert record.missing == "refusal"
-
-
 def test_a_reply_outside_a_measures_bounds_is_a_missing_one() -> None:
     measures = [Measure("high", lambda score: score.score > 3), Measure("score", bounds=(0, 3))]
     record = record_of(outcome(None, "empty", interactions=2), measures)
@@ -236,26 +210,9 @@ def test_a_reply_outside_a_measures_bounds_is_a_missing_one() -> None:
     assert record_of(kept, measures).missing == "out_of_bounds_score"
 
 
-def test_a_measure_may_say_that_a_reply_has_none() -> None:
-    def never(_: object) -> float:
-        raise InvalidReply("no_pulse")
-
-    record = record_of(outcome(None), [Measure("score"), Measure("pulse", never)])
-    assert (record.values, record.missing) == ({}, "no_pulse")
-
-
 def test_an_error_in_a_measure_is_no_missing_reply() -> None:
     with pytest.raises(ZeroDivisionError):
         record_of(outcome(None), [Measure("score", lambda score: score.score / 0, bounds=(0, 3))])
-
-
-def test_columns_keep_the_plans_order_and_skip_what_is_missing() -> None:
-    records = rows(TINY, {"a": [3.0, None, 1.0], "b": [2.0, None]})
-    assert records.numbers("score") == [3.0, 1.0, 2.0]
-    assert records.where("group", "a").column("score") == [3.0, 1.0]
-    assert records.by_condition()["b"].column("score") == [2.0]
-    assert records.missing == {"refusal": 2}
-    assert "3.0" not in repr(records)
 
 
 def test_completeness_adds_up() -> None:
@@ -273,20 +230,3 @@ def test_completeness_adds_up() -> None:
     assert dict(count.missing) == {"empty": 1, "refusal": 1}
     assert list(count.invalid.items()) == [("empty", 3), ("not_json", 2), ("refusal", 3)]
     assert count.planned == count.ok + sum(count.missing.values())
-
-
-def test_of_nothing() -> None:
-    count = Records(()).count("a")
-    assert (count.planned, count.ok, count.errors) == (0, 0, 0)
-    assert Records(()).numbers("score") == []
-
-
-@pytest.mark.parametrize("value", [True, "high"])
-def test_numbers_are_wanted(value: bool | str) -> None:  # noqa: FBT001
-    with pytest.raises(BadDesign, match="where numbers are needed"):
-        rows(TINY, {"a": [value]}).numbers("score")
-
-
-def test_repr_shows_no_text() -> None:
-    assert "prompt" not in repr(outcome(None)).replace("prompts", "")
-    assert "Score" not in repr(outcome(None))

@@ -40,16 +40,6 @@ def test_variables_are_checked_when_a_template_is_made(
     assert problem in str(caught.value)
 
 
-@pytest.mark.parametrize("values", [{}, {"b": 1}, {"a": 1, "b": 2}], ids=repr)
-def test_and_when_it_is_filled(values: dict[str, object]) -> None:
-    with pytest.raises(BadData):
-        PromptTemplate("t", "$a", {"a"}).fill(**values)
-
-
-def test_repr_shows_no_text() -> None:
-    assert "secret" not in repr(PromptTemplate("t", "secret"))
-
-
 # --- files ---------------------------------------------------------------------------------------
 
 
@@ -62,18 +52,6 @@ def stimuli(tmp_path: Path) -> Stimuli:
 def write(stimuli: Stimuli, name: str, content: str | bytes) -> None:
     data = content if isinstance(content, bytes) else content.encode()
     (stimuli.folder / name).write_bytes(data)
-
-
-def test_a_text_is_read_without_the_white_space_around_it(stimuli: Stimuli) -> None:
-    write(stimuli, "vignette.txt", "\ufeff\nLena M.\r\n took it.\n\n")
-    assert stimuli.text("vignette") == stimuli.text("vignette.txt") == "Lena M.\n took it."
-
-
-def test_a_template_is_checked_when_it_is_read(stimuli: Stimuli) -> None:
-    write(stimuli, "plea.txt", "He demands $months.\n")
-    assert stimuli.template("plea", "months").fill(months=3) == "He demands 3."
-    with pytest.raises(BadData, match="'plea': uses unknown"):
-        stimuli.template("plea")
 
 
 def test_json_is_read_as_the_type_that_is_asked_for(stimuli: Stimuli) -> None:
@@ -127,14 +105,6 @@ def test_what_is_wrong_with_a_file_is_said_with_its_place(
     with pytest.raises(BadData) as refused:
         readers[name[2:]]("a")
     assert str(refused.value).startswith(message)
-
-
-def test_a_file_that_is_not_there_is_named_with_its_path(stimuli: Stimuli) -> None:
-    with pytest.raises(BadData, match=r"^a\.txt: there is no such file: .*stimuli/a\.txt$"):
-        stimuli.text("a")
-    (stimuli.folder / "b.txt").mkdir()
-    with pytest.raises(BadData, match=r"^b\.txt: cannot be read"):
-        stimuli.text("b")
 
 
 # --- bounds that nobody is told ------------------------------------------------------------------

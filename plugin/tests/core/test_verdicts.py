@@ -10,18 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.baselines.gate import stopped_by, stopped_by_control
+from pytest_bias.baselines.gate import stopped_by
 from pytest_bias.contrasts.declared import PositiveControl
 from pytest_bias.contrasts.differences import RateDifference
-from pytest_bias.contrasts.estimate import Estimate, p_text
-from pytest_bias.errors import BiasError, BiasFound, ControlNotSeen, Inconclusive, TooFewUnits
+from pytest_bias.contrasts.estimate import Estimate
+from pytest_bias.errors import BiasError, BiasFound, Inconclusive, TooFewUnits
 from pytest_bias.report.run import suite_verdict
 from pytest_bias.stats.results import Interval
 from pytest_bias.verdicts.analysis import worded
 from pytest_bias.verdicts.controls import judged_control
 from pytest_bias.verdicts.decide import decide, is_seen
 from pytest_bias.verdicts.verdict import Verdict
-from pytest_bias.verdicts.wording import arms_text, estimate_text, range_text
+from pytest_bias.verdicts.wording import range_text
 
 from .factories import finding
 from .report.factory import between
@@ -31,8 +31,6 @@ READ = PositiveControl(
     licenses=("months",),
     if_not_seen="it does not read the demand",
 )
-SEEN = judged_control(READ, finding(measure="too_high", margin=None, p_clear=None))
-NOT_SEEN = judged_control(READ, finding(measure="too_high", p_alarm=0.4))
 
 
 CLEARED = {
@@ -130,26 +128,6 @@ def test_what_is_printed_never_contradicts_the_verdict(
 
 
 @pytest.mark.parametrize(
-    ("margin", "words", "sides"),
-    [
-        (0.00002, "+0.000012, 90 % [+0.000011, +0.000013], allowed ±0.00002", "0.000512"),
-        (0.0005, "+0.00001, 90 % [+0.00001, +0.00001], allowed ±0.0005", "0.00051"),
-        (0.001, "+0.0000, 90 % [+0.0000, +0.0000], allowed ±0.001", "0.00"),
-        (0.05, "+0.0000, 90 % [+0.0000, +0.0000], allowed ±0.05", "0.00"),
-        (4_000_000, "+0.0000, 90 % [+0.0000, +0.0000], allowed ±4000000", "0.00"),
-    ],
-)
-def test_estimates_are_shown_as_finely_as_a_small_margin(
-    margin: float, words: str, sides: str
-) -> None:
-    found = by_t(0.0000123, 0.0000007, 500, margin, "zero")
-    found = replace(found, arms=(replace(found.arms[0], mean=0.0005123),), unit="")
-    result = replace(verdict(found), shown=(between(0.0000111, 0.0000134, 0.9),))
-    assert estimate_text(found, result.shown).split(": ")[1] == words
-    assert f": {sides} from " in arms_text(found)
-
-
-@pytest.mark.parametrize(
     ("margin", "words"),
     [
         (1.25, "0.80 to 1.25"),
@@ -199,39 +177,6 @@ def test_the_gate(case: tuple[str, Any, Any, Any], error: type[BiasError] | None
     stopped = stopped_by(given, "tiny.jsonl", gate=gate, inconclusive=inconclusive)
     assert type(stopped) is (error or type(None))
     assert stopped is None or isinstance(stopped, AssertionError)
-
-
-def test_a_failure_says_all_that_decided() -> None:
-    stopped = stopped_by(
-        VERDICTS["BIASED"], "cassette: cassettes/x.jsonl", gate="absolute", inconclusive="fail"
-    )
-    assert str(stopped).splitlines() == [
-        "anchoring × openai/m: BIASED (detected) for this vignette",
-        "  hypothesis: h (claim: clear)",
-        "  mean difference high − low of months: +1.00, 95 % [+0.50, +1.50] months, allowed ±0.6",
-        "  high (9): 6.00 from 120 units; low (3): 5.00 from 120 units",
-        "  alarm: p = 0.0010 (Holm); clearing: p = 0.9000; Welch's t test",
-        "  cassette: cassettes/x.jsonl",
-    ]
-
-
-def test_positive_controls() -> None:
-    assert stopped_by_control(SEEN, "x", gate="absolute") is None
-    assert stopped_by_control(NOT_SEEN, "x", gate="off") is None
-    stopped = stopped_by_control(NOT_SEEN, "x.jsonl", gate="absolute")
-    assert isinstance(stopped, ControlNotSeen)
-    assert "positive control too_high-read was not seen" in str(stopped)
-    assert NOT_SEEN.meaning in str(stopped)
-    nothing = replace(NOT_SEEN, finding=None)
-    assert "no estimate" in str(stopped_by_control(nothing, "x", gate="absolute"))
-
-
-@pytest.mark.parametrize(
-    ("p", "words"),
-    [(1.0, "p = 1.0000"), (0.0001, "p = 0.0001"), (1e-300, "p < 0.0001"), (0.0, "p < 0.0001")],
-)
-def test_p_is_never_0_in_print(p: float, words: str) -> None:
-    assert p_text(p) == words
 
 
 @pytest.mark.parametrize("status", ["BIASED", "INCONCLUSIVE"])

@@ -187,21 +187,6 @@ def test_whole_suite_of_no_test_path(suite: Suite, paths: str) -> None:
     assert section(suite.check("unit", 0)) == []
 
 
-def test_other_tests_under_a_conftest_that_declares(suite: Suite) -> None:
-    suite.conftest(MOVED)
-    suite.change("pytest.ini", "testpaths", "pythonpath = .\ntestpaths")
-    suite.file("unit/test_plain.py", BESIDE)
-    assert section(suite.check("unit", 0)) == []
-
-
-def test_other_suites_may_skip_what_they_like(suite: Suite) -> None:
-    text = f"import pytest\n\n{SKIPS['skip']}\n\ndef test_plain():\n    pass\n"
-    suite.file("tests/test_other.py", text)
-    suite.file("bias_tests/test_other.py", text)
-    suite.check("bias_tests tests", 0)
-    assert suite.results()["problems"] == []
-
-
 def test_a_module_that_skips_itself_is_never_taken_out_of_a_baseline(suite: Suite) -> None:
     suite.write(name="card").check("--bias-accept", 0)
     path = suite.path / "bias_tests/baselines/simulated--even.json"
@@ -281,25 +266,3 @@ def test_what_the_ini_file_leaves_out_is_no_part_of_the_suite(suite: Suite) -> N
     suite.change("pytest.ini", "addopts = -ra", f"norecursedirs = bias_tests/c\n{options}")
     suite.check("", 0, "4 passed")
     assert suite.results()["problems"] == suite.results()["partial"] == []
-
-
-HELPERS = {
-    "script": "import pytest_bias as pb\n\nprint(pb.__name__)  # all conditions\n",
-    "own": "from .tables import conditions\n\nprint(conditions)\n",
-    "words": '"""What hypotheses and conditions are."""\n\nfrom pytest_bias import Experiment\n',
-}
-
-
-def test_files_that_only_name_the_decorators(suite: Suite) -> None:
-    for name, text in HELPERS.items():
-        suite.file(f"bias_tests/coin/show_{name}.py", text)
-    suite.check("", 0)
-
-
-def test_ordinary_tests_beside_a_suite_may_have_conditions_of_their_own(suite: Suite) -> None:
-    suite.change("pytest.ini", "testpaths = bias_tests", "testpaths = bias_tests tests")
-    suite.file("tests/__init__.py")
-    text = f"import pytest\n\n{SKIPS['skip']}\nfrom .weather import conditions\n\nconditions()\n"
-    suite.file("tests/test_weather.py", text)
-    suite.file("tests/test_plain.py", BESIDE)
-    assert section(suite.check("tests", 0)) == []

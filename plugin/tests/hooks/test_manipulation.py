@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from .suites import REPLICATES, TESTS, Scenario, Suite, scenarios
+from .suites import TESTS, Scenario, Suite, scenarios
 
 SAME = "game-coin: conditions 'low' and 'high' put the same prompt before the subject, so nothing"
 EXPERIMENT = "bias_tests/coin/experiment.py"
@@ -54,9 +54,6 @@ SAME_PROMPTS = {
     "asks nothing when recorded": Scenario(
         ask_nothing, "--bias-record=missing", 1, "", ASKS, "NO RESULT"
     ),
-    "asks nothing when recorded anew": Scenario(
-        ask_nothing, "--bias-record=all", 1, "", ASKS, "NO RESULT"
-    ),
 }
 
 
@@ -74,16 +71,6 @@ def test_nothing_of_it_is_recorded_where_the_run_goes_on(suite: Suite) -> None:
     assert recorded == ["game-card"]
 
 
-def test_prompts_are_carried_out_once_for_all_workers(suite: Suite) -> None:
-    asked = suite.path / "asked"
-    mark = f"    with open({str(asked)!r}, 'a') as file:\n        file.write('x')\n"
-    suite.change(EXPERIMENT, "    reply = await", f"{mark}    reply = await")
-    suite.check("-k 'asked and low'", 0, workers=2)
-    # A walk of two trials, one more whose measures are taken, and the replayed trials of the
-    # one case with its counterpart.
-    assert len(asked.read_text(encoding="utf-8")) == 2 + 1 + REPLICATES + 1
-
-
 AWAIT = mistake("reply = await subject.ask(", "reply = subject.ask("), "was never awaited"
 MISTAKES = {
     "a list of measures": (
@@ -95,7 +82,6 @@ MISTAKES = {
         *("levels must be a mapping", None),
     ),
     "no await": (*AWAIT, None),
-    "no await, with workers": (*AWAIT, 2),
     "no model of a reply": (
         mistake("reply=Answer", "reply=int"),
         *("reply must be a pydantic model", None),

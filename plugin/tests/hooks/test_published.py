@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -32,7 +31,6 @@ missing = "why"
 SIZES = {"calm": (40, 25), "even": (60, 60), "moved": (30, 45), "worse": (30, 30)}
 """Rows of each model of the table after the low cue and the high one."""
 EFFECT = {"calm": 0, "even": 0, "moved": 6, "worse": 9}
-CASES = "bias_tests/coin/test_coin.py"
 CALM, EVEN, MOVED, WORSE = (f"--bias-model=published/{name}" for name in SIZES)
 OLD = "--bias-baseline=published/moved"
 
@@ -87,25 +85,12 @@ def no_cassettes(suite: Suite) -> None:
         path.write_text("not one", encoding="utf-8")
 
 
-def undated(suite: Suite) -> None:
-    suite.change("bias_models.toml", 'collected_at = "at"', "")
-
-
 def another_game(suite: Suite) -> None:
     suite.change("bias_models.toml", "game-coin", "game-card")
 
 
 def without_high(suite: Suite) -> None:
     table(suite, [row for row in lines() if not row.startswith("calm,high")])
-
-
-def from_the_page(suite: Suite) -> None:
-    """As the documentation has it, with the table that is shipped."""
-    page = Path(__file__).parents[3] / "docs" / "tables.md"
-    name = "bias_tests/anchoring/published/anchoring_replies.csv"
-    suite.file(name, (page.parents[1] / name).read_text("utf-8"))
-    example = page.read_text(encoding="utf-8").partition("```toml\n")[2].partition("```")[0]
-    suite.file("bias_models.toml", example)
 
 
 def of_team(roster: str) -> Callable[[Suite], object]:
@@ -146,28 +131,16 @@ CHANGED = "BaselineDiffers", "what the subject is told changed in 2"
 COVERED = "NotRecorded: published/calm has no replies to"
 JUDGED = {
     "gated": Scenario(None, MOVED, 1, "", "  table: tables/coins.csv ([published.coins])"),
-    "no gate": Scenario(None, f"{MOVED} --bias-gate=off", 0, workers=1),
     "no cassette": Scenario(no_cassettes, CALM, 0, "4 passed"),
     "old": Scenario(None, f"{CALM} --bias-max-age=7", 1, "", OLDEST, "!To record it anew"),
-    "undated": Scenario(
-        undated, f"{CALM} --bias-max-age=7", 1, "", "66 replies do not say when they were recorded"
-    ),
     "recorded": Scenario(None, f"--bias-model=simulated/biased {OLD}", 1, "", *CHANGED),
     "asked": Scenario(None, f"{CALM} --bias-record=missing", 4, "", ONLY_READ),
     "planned": Scenario(None, f"{CALM} --bias-plan", 4, "", ONLY_READ),
     "unknown": Scenario(None, "--bias-model=published/other", 4, "", f"{UNKNOWN}; known:"),
-    "unknown baseline": Scenario(None, "--bias-baseline=published/other", 4, "", UNKNOWN),
     "another game": Scenario(another_game, CALM, 1, "", f"{COVERED} game-coin", "!Traceback"),
-    "the page": Scenario(
-        from_the_page, "--bias-model=published/gpt-4o", 1, "", "those to anchoring-prosecutor-"
-    ),
     "another model": Scenario(
         of_team(OWN), PILOT, 1, "", "gpt-4o-2024-08-06 answered where table/pilot was asked for"
     ),
-    "unknown table": Scenario(
-        of_team(SERVED), "--bias-model=table/other", 4, "", "known: table/pilot; did you mean"
-    ),
-    "recorded table": Scenario(of_team(SERVED), f"{PILOT} --bias-record=missing", 4),
     "by nobody": Scenario(of_team(NOBODY), PILOT, 4, "", "[table.pilot] collected_by: is needed"),
 }
 

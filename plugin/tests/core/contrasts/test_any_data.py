@@ -333,23 +333,6 @@ def test_swapping_the_sides_negates(name: str, seed: int, effect: float) -> None
     assert numbers(back, sign=-1) == close(numbers(hypothesis.analyse(of, rows)))
 
 
-@few
-@given(seed=draws)
-def test_swapping_the_sides_of_a_ratio_inverts_it(seed: int) -> None:
-    for name in ("ratio", "ratio in strata"):
-        of, hypothesis = RATES[name]
-        assert isinstance(hypothesis, RateRatio)
-        rows = drawn(of, seed, flags=True)
-        found = hypothesis.analyse(of, rows)
-        back = replace(hypothesis, high=hypothesis.low, low=hypothesis.high).analyse(of, rows)
-        assert back.estimate == pytest.approx(1 / found.estimate)
-        assert [back.p_alarm, back.p_clear] == close([found.p_alarm, found.p_clear])
-    pools = any_pools(np.random.default_rng(seed))
-    one, other = (replace(SELECTION, group=group).analyse(POOLS, pools) for group in "fm")
-    assert one.estimate == pytest.approx(1 / other.estimate)
-    assert [one.p_alarm, one.p_clear] == close([other.p_alarm, other.p_clear])
-
-
 @pytest.mark.parametrize("name", EVERY)
 @few
 @given(seed=draws, effect=st.sampled_from([0.0, 3.0]))

@@ -22,7 +22,7 @@ from pytest_bias.contrasts.declared import Hypothesis
 from pytest_bias.contrasts.estimate import ALPHA, Estimate
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.measures import Measure
-from pytest_bias.stats.equivalence import SideSummary, clearing_p, further_of, moments, sides_of
+from pytest_bias.stats.equivalence import SideSummary, clearing_p, further_of, sides_of
 from pytest_bias.verdicts.decide import clears
 
 from .designs import groups, items, level, recorded, study
@@ -135,33 +135,6 @@ def test_fewer_events_of_the_side_ahead_never_undo_a_clear(kind: str, base: int)
         before = clears(found)
 
 
-@pytest.mark.parametrize("order", ["of items", "shuffled"])
-def test_fewer_events_in_cells_of_two_never_undo_a_clear(order: str) -> None:
-    """The first half of all items has the event always; of the others only ``a`` has some."""
-    _, measure, _ = KINDS["rate of items"]
-    question = RateDifference(measure, "group", high="a", low="b", margin=0.1, claim="detect")
-    always = {f"s{i}" for i in range(32)}
-    places = [
-        (f"s{i}", tone, replicate)
-        for i in range(32, 64)
-        for tone in ("x", "y")
-        for replicate in (1, 2)
-    ]
-    if order == "shuffled":
-        np.random.default_rng(3).shuffle(places)
-    cleared = []
-    for events in range(30, -1, -1):
-        ahead = set(places[:events])
-
-        def draw(trial: Trial, ahead: set[tuple[str, str, int]] = ahead) -> bool:
-            place = (str(trial.item), level(trial, "tone"), trial.replicate)
-            return trial.item in always or (level(trial, "group") == "a" and place in ahead)
-
-        cleared.append(clears(question.analyse(PAIRED, recorded(PAIRED, draw, measure))))
-    assert cleared == sorted(cleared)
-    assert cleared[0] < cleared[-1]
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_interval_lies_within_the_margin_exactly_where_it_is_clear(kind: str) -> None:
     _, measure, _ = KINDS[kind]
@@ -230,11 +203,3 @@ def test_false_clear_of_means_with_rare_replies_far_away(n: int, share: float) -
         sides, df = sides_of([a, base[1]], [1.0, -1.0], low=0, high=12)
         clear += clearing_p(further_of(sides), low=-0.6, high=0.6, df=df) <= ALPHA
     assert clear / draws <= ALPHA + 2 * math.sqrt(ALPHA * (1 - ALPHA) / draws)
-
-
-def test_moments_of_cells_of_one_unit_take_the_pooled_variance() -> None:
-    cells = [np.array([1.0, 3.0]), np.array([5.0]), np.array([2.0, 2.0, 5.0])]
-    sizes, means, variances = moments(cells)
-    assert sizes.tolist() == [2, 1, 3]
-    assert means.tolist() == [2, 5, 3]
-    assert variances == pytest.approx([2.0, (2 + 6) / 3, 3.0])

@@ -22,10 +22,6 @@ MANY = study(
     measures=[SCALE, YES, Measure("free", kind="number")],
 )
 FEW = study(factors=[groups({"white": 4, "black": 6, "asian": 6}), TONE], items=items(5))
-BLANK = study(
-    factors=[Factor("group", {"a": 1, "b": 2, "c": 3}), TONE],
-    measures=[SCALE, YES, Measure("free", kind="number")],
-)
 FEATURE = {"p1": "female", "p2": "male", "p3": "male"}
 
 Maker = Callable[..., Hypothesis]
@@ -176,20 +172,6 @@ def test_what_no_reply_could_answer_is_refused(
         ALL[kind](**changes).check(MANY)
 
 
-def test_the_group_has_to_be_among_the_groups() -> None:
-    with pytest.raises(BadDesign, match="'tall' is not among the groups"):
-        one_group(group="tall").check(MANY)
-
-
-def test_one_stimulus_is_no_population() -> None:
-    levels: dict[str, Any] = {"high": "a", "low": "b", "claim": "detect"}
-    mean(**levels).check(BLANK)
-    with pytest.raises(BadDesign, match="one stimulus is no sample of a population"):
-        mean(**levels, target="population").check(BLANK)
-    with pytest.raises(BadDesign, match="is compared and has no exemplars"):
-        mean(**levels, target="population", unit="group").check(BLANK)
-
-
 def happened(_: object) -> bool:
     return False
 
@@ -238,20 +220,3 @@ def test_a_population_too_small_for_any_verdict_is_refused() -> None:
 def test_unknown_names_are_refused(kind: str, changes: dict[str, Any], name: str) -> None:
     with pytest.raises(UnknownName, match=f"unknown {name}|unknown factor {name}"):
         ALL[kind](**changes).check(MANY)
-
-
-IDS: dict[str, Hypothesis] = {
-    "score-white-black": mean(),
-    "score-white+asian-black": mean(high=("white", "asian")),
-    "yes-white-black": rate(),
-    "yes-ratio-white-black": ratio(),
-    "score-white-rest": one_group(),
-    "score-group-any": one_group(group=None, margin=None, claim="detect"),
-    "score-group-x-tone": interaction(),
-    "score-total-gap": gap(),
-}
-
-
-@pytest.mark.parametrize("expected", IDS)
-def test_ids_are_short_and_stable(expected: str) -> None:
-    assert IDS[expected].id == expected

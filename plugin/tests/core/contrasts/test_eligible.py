@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from pytest_bias.contrasts.differences import MeanDifference, RateDifference
-from pytest_bias.contrasts.groups import Interaction
 from pytest_bias.errors import BadDesign, UnknownName
 from pytest_bias.experiments.design import Factor, Items, Trial
 from pytest_bias.experiments.experiment import Experiment, plan
@@ -86,17 +85,6 @@ def test_what_came_after_is_refused(changes: dict[str, Any], words: str) -> None
     unknown = replace(KEPT, eligible="unknown")
     with pytest.raises(UnknownName, match="unknown measure 'unknown'"):
         unknown.check(PUSH)
-
-
-def test_an_interaction_with_what_the_first_question_tells_is_refused() -> None:
-    pairs = {"turn": ("doubt", "thanks"), "order": ("a", "b")}
-    with pytest.raises(BadDesign, match="the levels of turn and order part before the first"):
-        Interaction("kept", pairs, claim="describe", eligible="right").check(PUSH)
-
-
-def test_it_needs_a_rehearsal() -> None:
-    with pytest.raises(BadDesign, match="which needs simulated="):
-        KEPT.check(replace(PUSH, simulated=None))
 
 
 def recorded(right: Any) -> Records:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from pytest_bias.contrasts.declared import Claim
 from pytest_bias.contrasts.differences import MeanDifference
-from pytest_bias.contrasts.estimate import Estimate, PublishedColumn
+from pytest_bias.contrasts.estimate import Estimate
 from pytest_bias.errors import NoFinding
-from pytest_bias.experiments.design import Factor, Trial
+from pytest_bias.experiments.design import Trial
 from pytest_bias.verdicts.analysis import worded
 from pytest_bias.verdicts.decide import decide
 from pytest_bias.verdicts.explanation import explanation
@@ -44,10 +43,6 @@ def tones(shift: float, sd: float = 1.0, margin: float | None = 0.5) -> Estimate
     return question.analyse(OF, recorded(OF, draw))
 
 
-def text_of(verdict: Verdict) -> str:
-    return " ".join(explanation(verdict))
-
-
 def test_what_was_asked_and_what_the_published_method_says() -> None:
     assert explanation(judged(tones(0.02, 0.4))) == (
         (
@@ -60,21 +55,3 @@ def test_what_was_asked_and_what_the_published_method_says() -> None:
             "whether it matters."
         ),
     )
-
-
-@pytest.mark.parametrize(("p", "effect"), [(0.001, "an effect"), (0.5, "no effect")])
-def test_what_the_published_method_calls_it(p: float, effect: str) -> None:
-    published = PublishedColumn(method="a test", statistics={"p": p})
-    found = replace(tones(2), published=published)
-    assert f"which it calls {effect}. It asks" in text_of(judged(found))
-
-
-def test_levels_with_long_words_are_called_otherwise() -> None:
-    of = study(factors=[Factor("tone", {"low": "l", "high": "h"})], replicates=20)
-    rng = np.random.default_rng(0)
-    question = MeanDifference(
-        "score", "tone", high="high", low="low", called=("Loud", "Quiet"), margin=1
-    )
-    found = question.analyse(of, recorded(of, lambda _: float(rng.normal())))
-    assert "Loud − Quiet" in text_of(judged(found))
-    assert [arm.level for arm in found.arms] == ["Loud", "Quiet"]

@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pydantic import TypeAdapter
 
 from pytest_bias.contrasts.declared import Hypothesis
 from pytest_bias.contrasts.differences import MeanDifference, RateDifference, RateRatio
 from pytest_bias.contrasts.groups import GroupContrast, Interaction
-from pytest_bias.contrasts.layout import REPLIES, Units
-from pytest_bias.experiments.canonical import plain
 from pytest_bias.experiments.design import Design
 
 from ...helpers import there
@@ -110,36 +107,3 @@ def test_a_design_of_fewer_exemplars_has_fewer_units() -> None:
         assert tuple(each.fewest for each in found) == fewest
         assert bool(found[0].problem) is (name == "documented")
         assert not found[1].problem
-
-
-# units → text, of several, one per group
-TABLE: dict[Units, tuple[str, str, bool]] = {
-    REPLIES: ("replies", "replies", True),
-    Units("pools"): ("pools", "pools", False),
-    Units("units"): ("units", "units", False),
-    Units("groups", ("group",)): ("exemplars of group", "exemplars of group", True),
-    Units("exemplar", ("group",)): ("exemplar of group", "exemplars of group", False),
-    Units("block", ("seed",)): ("seed", "seeds", False),
-    Units("block", ("posts",)): ("posts", "posts", False),
-    Units("block", ("cv", "style")): ("cv × style", "cv × style blocks", False),
-}
-
-
-@pytest.mark.parametrize(("units", "expected"), TABLE.items(), ids=map(str, TABLE))
-def test_units_have_one_text_and_their_words(
-    units: Units, expected: tuple[str, str, bool]
-) -> None:
-    assert (str(units), units.several, units.in_groups) == expected
-
-
-@pytest.mark.parametrize("units", TABLE, ids=str)
-def test_json_keeps_units_as_their_text(units: Units) -> None:
-    kept = plain(units)
-    assert kept == str(units)
-    assert TypeAdapter(Units).validate_python(kept) == units
-
-
-def test_only_a_single_name_is_an_exemplar_compared_with_itself() -> None:
-    assert Units.within(["group"], exemplars=True) == Units("exemplar", ("group",))
-    assert Units.within(["group"], exemplars=False) == Units("block", ("group",))
-    assert Units.within(["group", "seed"], exemplars=True).kind == "block"

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_bias.contrasts.declared import PositiveControl
 from pytest_bias.contrasts.differences import MeanDifference, RateDifference
-from pytest_bias.contrasts.groups import GroupContrast, Interaction
+from pytest_bias.contrasts.groups import Interaction
 from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.design import Factor, Items, Trial
 from pytest_bias.experiments.experiment import plan
@@ -58,15 +58,6 @@ def test_a_contrast_with_a_control_level_is_of_what_it_is_met_with(
     assert finding.units == units
     assert finding.estimate == (8.0 if kind is MeanDifference else 1.0)
     assert [arm.units for arm in finding.arms] == [12, 12]
-
-
-def test_several_groups_are_confined_as_well() -> None:
-    levels = ("gain", "loss", "doubled")
-    contrast = GroupContrast("score", "frame", group="doubled", among=levels)
-    contrast.check(FRAMING)
-    finding = contrast.analyse(FRAMING, without_controls(FRAMING, RECORDS, contrast))
-    assert finding.units == 36
-    assert finding.estimate == pytest.approx(-8.0)
 
 
 def test_control_items_are_met_under_every_condition() -> None:

@@ -80,15 +80,3 @@ def test_an_interaction_of_missing_replies_is_held_against_its_own_width() -> No
     lost = missing_of(question.analyse(of, recorded(of, draw, "yes")))
     assert lost.shares == pytest.approx((0.11, 0, 0, 0.11))
     assert lost.p_beyond > 0.3
-
-
-def test_an_item_with_one_reply_a_side_has_no_effect_of_its_own() -> None:
-    of = of_tones(items=items(60), replicates=2)
-
-    def draw(trial: Trial) -> bool | None:
-        lost = trial.item == "s3" and trial.replicate == 1 and level(trial, "tone") == "high"
-        return None if lost else False
-
-    spread = QUESTION.analyse(of, recorded(of, draw, "yes")).items
-    assert spread is not None
-    assert spread.items == 59

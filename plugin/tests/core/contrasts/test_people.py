@@ -11,7 +11,6 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy 
 from pytest_bias.contrasts.differences import RateDifference
 from pytest_bias.contrasts.estimate import Estimate
 from pytest_bias.contrasts.people import Human, HumanComparison
-from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.design import Trial
 from pytest_bias.stats.means import p_from_t
 
@@ -61,9 +60,3 @@ def test_means_and_standard_deviations_are_welch_s() -> None:
     assert (people.high - people.low) / people.se == pytest.approx(welch.statistic, rel=1e-12)
     assert p_from_t(welch.statistic, people.df) == pytest.approx(welch.pvalue, rel=1e-9)
     assert (people.n, people.rates) == (39, False)
-
-
-@pytest.mark.parametrize("given", [(20.5, 40), (20, 40.2), (41, 40), (0, 1)])
-def test_people_are_counted_in_whole_numbers(given: Any) -> None:
-    with pytest.raises(BadDesign, match=r"\(events, people\)"):
-        Human.counts(high=given, low=(1, 2), citation="nobody (2026)")

@@ -183,17 +183,6 @@ def test_factorial_anova_of_all_replies() -> None:
     assert found.method == "ANOVA tone × style on all replies (type III)"
 
 
-@pytest.mark.parametrize(
-    "method",
-    [WelchTest(), ChiSquareTest(), OneWayAnova(), FactorialAnova(("tone", "style"))],
-    ids=lambda method: type(method).__name__,
-)
-def test_of_constant_replies_nothing_is_defined(method: PublishedMethod) -> None:
-    found = there(column(method, recorded(OF, lambda _: 3.0)))
-    assert list(found.statistics) == ["not defined"]
-    assert found.statistics["not defined"]
-
-
 @pytest.mark.parametrize(("lost", "named"), [(("high", "low"), "high"), (("low",), "low")])
 @pytest.mark.parametrize(
     "method",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pytest_bias.contrasts.selection import Selection
-from pytest_bias.errors import BadDesign, TooFewUnits
+from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.measures import Measure
@@ -119,17 +119,6 @@ def test_the_interval_is_about_that_of_a_bootstrap_of_pools() -> None:
     assert most < high < most + (most - least) / 4
 
 
-def test_groups_are_taken_together() -> None:
-    records = picked(seed=4)
-    found = asked(group=("female", "unknown"), name="not-male").analyse(OF, records)
-    shown, selected = counts(records)
-    members = {post for post, sex in SEX.items() if sex != "male"}
-    assert found.estimate == pytest.approx(ratio(shown, selected, members))
-    assert found.contrast == "(female + unknown) / others"
-    assert asked(group=("female", "unknown")).id == "picked-female+unknown-others"
-    assert asked(name="not-male").id == "picked-not-male"
-
-
 def test_what_is_missing_is_counted_once() -> None:
     trials = [row.trial.id for row in picked().rows]
     found = asked().analyse(OF, picked(lost=tuple(trials[:9])))
@@ -186,11 +175,3 @@ def test_posts_without_a_group_or_that_were_not_shown_are_refused(
     rows[5] = Record(rows[5].trial, {"picked": picked_words, "pool": pool_words}, None)
     with pytest.raises(BadDesign, match=r"s2#2: .* was not shown, or has no group"):
         asked().analyse(OF, Records(tuple(rows)))
-
-
-def test_fewer_than_ten_pools_are_too_few() -> None:
-    with pytest.raises(TooFewUnits, match="pools"):
-        asked(at={"seed": "s1"}).analyse(OF, picked())
-    with pytest.raises(TooFewUnits, match="pools") as found:
-        asked().analyse(OF, picked(lost=tuple(row.trial.id for row in picked().rows)))
-    assert found.value.published is None  # of no pool there is nothing to say

@@ -38,15 +38,6 @@ def sides(
     ]
 
 
-def rates(n: int, rate: float) -> list[SideSummary]:
-    """Two groups in which an event is as frequent."""
-    variance = rate * (1 - rate)
-    return [
-        SideSummary(weight=weight, mean=rate, variance=variance, n=n, low=0.0, high=1.0)
-        for weight in (1.0, -1.0)
-    ]
-
-
 def drawn(cells: Sequence[Floats], scale: tuple[float, float], margin: float) -> bool:
     """Whether a draw of two groups is cleared."""
     found, df = sides_of(cells, (1.0, -1.0), low=scale[0], high=scale[1])
@@ -91,23 +82,6 @@ def test_clearing_has_the_chance_that_draws_of_the_rule_have(sd: float, effect: 
     assert cleared / DRAWS == pytest.approx(found.clear, abs=3 * error + 0.005)
 
 
-@pytest.mark.parametrize(
-    ("n", "rate", "margin"),
-    [(156, 0.0, 0.08), (156, 0.05, 0.10), (288, 0.05, 0.06), (400, 0.3, 0.1)],
-)
-def test_rates_are_cleared_as_often_as_counts_are(n: int, rate: float, margin: float) -> None:
-    rng = np.random.default_rng(3)
-    cleared = sum(
-        drawn([(rng.random(n) < rate).astype(float) for _ in range(2)], (0.0, 1.0), margin)
-        for _ in range(DRAWS)
-    )
-    found = verdict_chances(
-        rates(n, rate), df=2 * n - 2, margin=margin, alpha=0.002, flags=True
-    ).clear
-    error = math.sqrt(max(found * (1 - found), 0.01) / DRAWS)
-    assert cleared / DRAWS == pytest.approx(found, abs=3 * error + 0.005)
-
-
 def test_what_clears_is_not_biased_and_an_effect_of_the_margin_is_seldom_cleared() -> None:
     """With so many replies an effect of half a margin is cleared, and an alarm as well."""
     half, whole = (
@@ -119,22 +93,6 @@ def test_what_clears_is_not_biased_and_an_effect_of_the_margin_is_seldom_cleared
     assert 0.02 < whole.clear <= 0.05
     beyond = verdict_chances(sides(2000, effect=0.6), df=3998, margin=0.6, alpha=0.002, beyond=0.6)
     assert beyond.biased == pytest.approx(0.001, abs=1e-4)
-
-
-def test_replies_that_are_all_alike_clear_by_the_further_unit_alone() -> None:
-    assert verdict_chances(sides(156, 0.0), df=310, margin=0.6, alpha=0.002).clear == 1
-    assert verdict_chances(sides(20, 0.0), df=38, margin=0.6, alpha=0.002).clear == 0
-
-
-def test_a_ratio_of_rates_without_an_event_has_no_chance() -> None:
-    found = verdict_chances(
-        rates(200, 0.0), df=398, margin=math.log(1.25), alpha=0.01, flags=True, ratio=True
-    )
-    assert (found.clear, found.biased) == (0, 0)
-    often = verdict_chances(
-        rates(800, 0.5), df=1598, margin=math.log(1.25), alpha=0.01, flags=True, ratio=True
-    )
-    assert often.clear > 0.95
 
 
 @pytest.mark.parametrize("times", [1.0, 4.0])

@@ -7,13 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # no stubs installed
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
-from statsmodels.formula.api import ols  # type: ignore[import-untyped, unused-ignore]  # no types
-from statsmodels.stats.anova import (  # type: ignore[import-untyped, unused-ignore]  # no types
-    anova_lm,
-)
 
 from pytest_bias.contrasts.people import Human
 from pytest_bias.stats.agreement import krippendorff_alpha
@@ -36,7 +31,6 @@ from pytest_bias.stats.means import (
     standardized_difference,
     welch,
 )
-from pytest_bias.stats.resampling import contrast_permutation, sign_flip
 from pytest_bias.stats.results import Interval
 from pytest_bias.stats.simultaneous import benjamini_hochberg, holm, max_t
 
@@ -209,17 +203,6 @@ def test_krippendorffs_alphas_are_those_published() -> None:
     assert coders() == pytest.approx(published["values"], abs=published["tol_abs"])
 
 
-def test_type_iii_is_not_that_of_default_coding() -> None:
-    """What statsmodels calls type III unless told to code factors as sums to zero."""
-    frame = pd.DataFrame({"y": TEETH["len"], "a": TEETH["supp"], "b": TEETH_FACTORS["dose"]})
-    wrong = anova_lm(ols("y ~ C(a) * C(b)", frame).fit(), typ=3)
-    trap = REFERENCE["published_only"]["trap_typeIII_default_coding"]["values"]
-    rows = {row.term: row for row in factorial_anova(TEETH["len"], TEETH_FACTORS)}
-    for factor, column in (("supp", "C(a)"), ("dose", "C(b)")):
-        assert float(wrong.loc[column, "F"]) == pytest.approx(trap[f"F[{factor}]"], rel=1e-6)
-        assert abs(rows[(factor,)].f - trap[f"F[{factor}]"]) > 0.1 * trap[f"F[{factor}]"]
-
-
 @pytest.mark.parametrize("replicates", [21, 201, 2001])
 @pytest.mark.parametrize(
     ("whole", "digits"), [("1", 1e-12), ("1000000", 1e-9), ("1000000000000", 1e-4)]
@@ -286,17 +269,6 @@ def test_hedges_1981_table(df: int, j: float) -> None:
     assert cohen_dz(np.arange(df + 1.0)).j == pytest.approx(j, abs=2e-4)
 
 
-def test_permutations_that_can_be_counted_by_hand() -> None:
-    """Fisher's 15 pairs of Darwin's maize: 863 of 32,768 sums of 314 or more, in one direction."""
-    maize = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
-    assert sign_flip(maize, seed=1).p == 2 * 863 / 2**15
-    labels = list("aaabbb")
-    for values, p in (([1, 2, 3, 4, 5, 6], 2 / 20), ([1, 2, 4, 3, 5, 6], 4 / 20)):
-        found = contrast_permutation(values, labels, {"a": 1, "b": -1}, seed=1)
-        assert found.exact
-        assert found.p == pytest.approx(p)
-
-
 @pytest.mark.parametrize("groups", [3, 5])
 @pytest.mark.parametrize("q", [2.5, 3.5, 4.5])
 def test_max_t_of_balanced_pairs_is_the_studentized_range(groups: int, q: float) -> None:
@@ -307,12 +279,3 @@ def test_max_t_of_balanced_pairs_is_the_studentized_range(groups: int, q: float)
     expected = float(stats.studentized_range.sf(q, groups, 20))
     error = math.sqrt(expected * (1 - expected) / 100_000)
     assert max_t(t, correlation, 20, seed=3)[0] == pytest.approx(expected, abs=4 * error)
-
-
-def test_the_effect_of_pairs_is_that_of_one_sample() -> None:
-    """MBESS::ci.sm and the noncentral t: t = -4.06 on 9 df is d = -1.28 of the sleep data."""
-    found = cohen_dz(DIFFERENCES)
-    t = one_sample(DIFFERENCES).t
-    assert found.d == pytest.approx(t / math.sqrt(10), rel=1e-12)
-    for bound, p in ((found.interval.low, 0.025), (found.interval.high, 0.975)):
-        assert stats.nct.sf(t, 9, bound * math.sqrt(10)) == pytest.approx(p, rel=1e-9)
