@@ -38,7 +38,6 @@ from .format import (
     encode_header,
     encode_provenance,
     encoded,
-    is_old_text,
     replies_on,
     serving,
     sum_of,
@@ -501,9 +500,7 @@ def check_line(line: bytes, path: str, number: int) -> None:
     """Raise DamagedCassette unless a line is of a known kind and has its checksum."""
     whole = without_sum(line) is not None
     if line.startswith(_KINDS) and not whole:
-        old = line.startswith(TEXT_START) and is_old_text(line)
-        hint = "pytest-bias cassettes convert converts what format 1 has left." if old else ""
-        raise DamagedCassette(path=path, line=number, problem=f"the line {CHANGED}", hint=hint)
+        raise DamagedCassette(path=path, line=number, problem=f"the line {CHANGED}")
     if not line.startswith(_KINDS):
         raise no_line(line, path, number, hint=f"{NEWER}." if whole else "")
 

@@ -30,8 +30,6 @@ from ..helpers import there
 from .factories import finding, recording
 from .test_verdicts import verdict as decided
 
-close: Any = pytest.approx
-
 TODAY = "2026-12-31"
 ANN = Acceptance(reason="known since spring", owner="Ann", until=TODAY)
 PAST = replace(ANN, until="2026-12-30")
@@ -109,30 +107,6 @@ def test_the_table(now: Status, before: Status, claim: Any) -> None:
         assert (found.accepted is not None) == by_ann
         assert found.compared is not None
         assert (found.compared.how, found.compared.margin) == ("independent", 0.6)
-
-
-UNSETTLED = "; no worse than it was, but not shown to be CLEAR"
-WORDED: dict[tuple[str, Status, Status, str], str] = {
-    ("clear", "CLEAR", "CLEAR", ""): "",
-    ("clear", "CLEAR", "BIASED", ""): f"improved: it was {BIASED}; accept the new baseline",
-    ("detect", "INCONCLUSIVE", "BIASED", ""): (
-        f"improved: it was {BIASED}, and no bias is found now; accept the new baseline"
-    ),
-    ("clear", "BIASED", "CLEAR", ""): f"new: what was accepted is {WORDS['CLEAR']}",
-    ("clear", "BIASED", "BIASED", ""): f"{WHO}: known since spring",
-    ("clear", "INCONCLUSIVE", "BIASED", ""): f"{WHO}: known since spring{UNSETTLED}",
-    ("clear", "CLEAR", "BIASED", OLD): f"improved: {OLD} is {BIASED}",
-    ("clear", "BIASED", "CLEAR", OLD): f"new: {OLD} is {WORDS['CLEAR']}",
-    ("clear", "BIASED", "BIASED", OLD): f"{OLD} is {BIASED}",
-    ("clear", "INCONCLUSIVE", "BIASED", OLD): f"{OLD} is {BIASED}{UNSETTLED}",
-}
-
-
-@pytest.mark.parametrize(("row", "said"), WORDED.items(), ids=map("-".join, WORDED))
-def test_how_the_two_compare_in_words(row: tuple[str, Status, Status, str], said: str) -> None:
-    claim, now, then, against = row
-    known = entry(verdict(then, claim), None if against else ANN)
-    assert beside(verdict(now, claim), known, against=against).words == said
 
 
 WIDE: dict[str, Any] = {"se": 0.4, "interval": Interval(low=0.2, high=1.8, level=0.95)}
@@ -347,8 +321,3 @@ def test_replies_that_a_limit_cut_off_are_no_worse_in_nothing(before: Status, no
     if (before, now) != ("INCONCLUSIVE", "BIASED"):
         assert found.words.endswith(f"but now nothing can be decided: {cut.cut}")
     assert beside(cut, entry(cut), recording=BEFORE).outcome == "known"
-
-
-def test_without_another_model_what_nobody_accepted_is_not_tolerated() -> None:
-    found = beside(verdict("BIASED"), entry(verdict("BIASED"), None))
-    assert (found.outcome, found.tolerated) == ("new", False)

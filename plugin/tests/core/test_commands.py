@@ -65,7 +65,6 @@ GOOD = {
     f"paper out/bias-results.json --experiment {ANCHORING} --prompt": "Write a short paper",
     "cassettes verify": "lines, undamaged",
     "cassettes join cassettes --into joined --json": '"parts": 1',
-    "cassettes convert cassettes": "is in the current format",
 }
 
 
@@ -107,7 +106,6 @@ WRONG = {
     "compare simulated/even x.json": "OLD=simulated/even: is no baseline file",
     "cassettes": "required: COMMAND",
     "cassettes verify no": "no",
-    "cassettes convert no": "no",
     "cassettes join cassettes": "required: --into",
 }
 
