@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from .pages import NARRATIVE, ROOT, ROUTES, TRIAL, Opened, Run, Show
+from .pages import ROOT, ROUTES, TRIAL, Opened, Run, Show
 
 WIDTHS = (320, 800, 1440)
 """One of each layout: the style sheet has two limits, 704 and 896 pixels."""
@@ -108,19 +108,6 @@ def test_axe_finds_nothing(show: Show, up: Run, axe: str) -> None:
     assert opened.complaints == []
 
 
-def test_there_are_few_landmarks_and_the_heading_has_the_focus(show: Show, up: Run) -> None:
-    opened = show(up.page)
-    landmarks = "main, nav, header, footer, section[aria-label], [role=region], [role=search]"
-    opened.at("#/hypotheses")
-    for route in EVERY:
-        page = opened.at(route)
-        page.wait_for_selector("h1:focus")
-        assert page.evaluate("document.activeElement.checkVisibility()"), route
-        assert 4 <= page.locator(landmarks).locator("visible=true").count() <= 12, route
-        labels = page.locator("[aria-label]").all()
-        assert max(len(label.get_attribute("aria-label") or "") for label in labels) <= 300
-
-
 def check_layout(opened: Opened, routes: Iterable[str]) -> None:
     for width in (320, 400, 720, 1024, 1440):
         opened.page.set_viewport_size({"width": width, "height": 800})
@@ -172,20 +159,3 @@ def test_a_reply_is_four_actions_away_by_mouse_and_by_keyboard_alone(opened_up: 
     page.keyboard.press("Enter")
     page.wait_for_selector("#view .subject")
     assert page.locator(".subject .text").first.inner_text() == reply
-
-
-def test_the_number_of_rows_is_said_and_slash_goes_to_the_search(opened_up: Opened) -> None:
-    page = opened_up.at("#/hypotheses")
-    page.keyboard.press("/")
-    assert page.evaluate("document.activeElement.id") == "search"
-    said = page.locator("[role=status][aria-live=polite]")
-    page.locator("select[name=verdict]").select_option("stops")
-    assert said.inner_text() == "11 hypotheses"
-    opened_up.at(f"#/replies/{NARRATIVE}")
-    assert said.inner_text() == "5,760 trials"
-    page.locator("input[name=q]").fill(TRIAL)
-    assert said.inner_text() == "1 trial"
-    opened_up.at("#/upgrade?outcome=stops")
-    assert said.inner_text() == "11 rows"
-    opened_up.at("#/")
-    assert said.inner_text() == ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -23,11 +22,6 @@ from pytest_bias.workbench.datasets import labels_path, read_labels
 from ..core.factories import experiment
 from ..core.report import factory
 from ..helpers import there
-from ..hooks.suites import Suite, set_apart
-from ..hooks.test_judge import agreements, source, stories
-
-NAMES = ("Greg", "Todd", "Brad", "Mei", "Li", "Xiu")
-STEM = "simulated--even"
 
 
 @pytest.fixture
@@ -63,47 +57,6 @@ def saved(page: Page, name: str) -> str:
 
 def rows_of(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text, newline="")))
-
-
-def test_ten_replies_are_labelled_by_keyboard_and_stand_beside_the_judge(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, page: Page
-) -> None:
-    set_apart(monkeypatch)
-    suite = stories(Suite(pytester, monkeypatch, pytester.path), source())
-    assert suite.run("--bias-record=missing", process=True).ret == 0
-    opened(page, suite.path / "bias-report.html", "#/label/game-stories")
-    for number in range(10):
-        shown = page.locator("#view").inner_text()
-        assert "[NAME] saw the wallet" in shown
-        told = (*NAMES, "even", "simulated", "first", "second", '{"hesitation"')
-        assert [word for word in told if word in shown + page.title()] == []
-        label(page, str(1 + number % 5))
-    page.keyboard.press("s")
-    page.wait_for_selector("#view table")
-    assert "10 labelled, 10 not saved" in page.locator("#view").inner_text()
-    text = saved(page, f"game-stories/{STEM}.csv")
-    page.wait_for_selector("#view p:has-text(', 0 not saved')")
-    rows = rows_of(text)
-    assert text.splitlines()[0] == "trial,reply key,hesitation"
-    assert sorted(row["hesitation"] for row in rows) == sorted("1234512345")
-
-    file = suite.path / "people" / "game-stories" / f"{STEM}.csv"
-    file.parent.mkdir(parents=True)
-    file.write_text(text, encoding="utf-8")
-    assert suite.run("--bias-labels=people", process=True).ret == 0
-    (people,) = (each for each in agreements(suite) if each["against"] == "people")
-    assert (people["trials"], people["source"]) == (10, f"game-stories/{STEM}.csv")
-    assert people["alpha"] is not None
-
-    # The same questions, answered in other words.
-    suite.change("bias_tests/stories/experiment.py", "saw the wallet", "saw a purse")
-    shutil.rmtree(suite.cassettes)
-    result = suite.run("--bias-record=missing", "--bias-labels=people", process=True)
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(
-        [f"*{STEM}.csv, line 2, column 'reply key': '*' is of another reply than the recorded*"]
-    )
-    assert suite.results(partial=True)["suite"] == "NO VERDICT"
 
 
 # --- a page of two experiments and two models, with answers that spreadsheets would run ---------
@@ -199,20 +152,6 @@ def opened_again(page: Page, path: Path, model: str, file: Path, text: str) -> N
     other.wait_for_selector("#said:has-text('6 labels read')", state="attached")
     assert saved(other, f"{file.parent.name}/{file.name}") == text, model
     other.close()
-
-
-def test_the_order_says_nothing_and_is_the_same_in_every_copy(page: Page, tmp_path: Path) -> None:
-    keys = made_up(tmp_path / "bias-report.html")
-    seen = []
-    opened(page, tmp_path / "bias-report.html", "#/label/tiny")
-    for _ in range(12):
-        seen.append(page.locator("#view .answer .text").inner_text()[:1])
-        if page.locator("[data-key=j]").count():
-            page.keyboard.press("j")
-            page.wait_for_selector(f".note:has-text('Reply {len(seen) + 1} of')")
-    of = sorted((key, model) for m in MODELS for key in keys["tiny", m].values() for model in [m])
-    assert seen == [model[-1] for _, model in of]
-    assert seen != sorted(seen)
 
 
 def test_leaving_with_labels_that_are_not_saved_is_asked_about(page: Page, tmp_path: Path) -> None:

@@ -169,15 +169,6 @@ def test_what_may_have_got_worse_is_never_green_and_never_folded(
 # --- addresses --------------------------------------------------------------------------------
 
 
-def test_unknown_addresses_say_so(opened_up: Opened) -> None:
-    of_nothing = {"#/h/no-such/simulated%2Fdrifted/hypothesis": "hypothesis"}
-    of_nothing |= dict.fromkeys(("#/constructor", "#/__proto__", "#/toString/a"), "page")
-    for route, what in of_nothing.items():
-        heading = opened_up.at(route).locator("h1:visible")
-        assert heading.inner_text() == f"There is no such {what} in this report"
-    assert opened_up.complaints == []
-
-
 def test_the_list_is_searched_filtered_sorted_and_saved(opened_up: Opened) -> None:
     page = opened_up.at("#/hypotheses")
     page.locator("#view input[name=q]").fill("hesitation-")
@@ -234,21 +225,6 @@ def test_hostile_replies_stay_text(show: Show, tmp_path: Path) -> None:
     assert not re.search(r'(?m)^"?=', Path(download.value.path()).read_text("utf-8"))
     assert opened.complaints == []
     assert len(opened.requests) == 1
-
-
-def test_no_text_is_in_the_page_of_an_experiment_that_keeps_none(up: Run) -> None:
-    data = blocks(up.page.read_text("utf-8"))
-    kept = {
-        analysis["experiment"]: analysis["recording"]["retention"]
-        for analysis in up.results["analyses"]
-    }
-    told = {
-        e: data[f"d-{place}"]["texts"] for place, (e, *_) in enumerate(data["d-run"]["replies"])
-    }
-    assert {e: bool(texts) for e, texts in told.items()} == {
-        e: retention == "raw" for e, retention in kept.items()
-    }
-    assert set(kept.values()) == {"raw", "measures"}
 
 
 # --- offline, without script, on paper --------------------------------------------------------

@@ -16,13 +16,11 @@ from pytest_bias.baselines.accepted import baseline_path, read_baseline
 from pytest_bias.baselines.entries import Baseline, baseline_text
 from pytest_bias.contrasts.declared import Claim
 from pytest_bias.errors import Diagnostics
-from pytest_bias.report.run import AcceptedVerdict
-from pytest_bias.report.wording import closing_lines
 from pytest_bias.settings.settings import Settings
 from pytest_bias.verdicts.verdict import Verdict
 
 from ..helpers import there
-from .report.factory import analysis, finding, verdict, view
+from .report.factory import analysis, finding, verdict
 from .test_settings import settings as settings_of
 
 MODEL = "simulated/biased"
@@ -151,36 +149,3 @@ def test_nothing_is_accepted_where_nothing_can_be_written(tmp_path: Path) -> Non
     (problem,) = accept_now(settings(tmp_path / "file" / "below"), "one").errors
     assert problem.startswith("nothing was accepted: ")
     assert "cannot be written to" in problem
-
-
-def let(name: str, **changes: Any) -> AcceptedVerdict:
-    fields = {"status": "BIASED", "reason": "known", "owner": "ann", "until": "2027-03-31"}
-    of = {"experiment": "anchoring", "model": MODEL, "id": name}
-    return AcceptedVerdict(**{**of, **fields, **changes})
-
-
-def test_what_is_known_is_counted_in_the_right_number() -> None:
-    known = (
-        *(let("one"), let("two"), let("three", reason="other")),
-        *(let("four", status="INCONCLUSIVE"), let("five", status="INCONCLUSIVE")),
-        *(let("six", status="INCONCLUSIVE", owner="bob"),),
-    )
-    verdicts = [
-        verdict(finding(), id=each.id, status=each.status, words=f"{each.status} for this case")
-        for each in known
-    ]
-    said = view(analysis(*verdicts), accepted=known, ending=known[2:3], expired=known[:2])
-    lines = list(closing_lines(said))
-    by_ann = "accepted by ann until 2027-03-31"
-    assert lines == [
-        f"expired: 2 known biases {by_ann}: known",
-        f"2 known biases {by_ann}: known",
-        f"1 known bias {by_ann}: other",
-        f"2 known INCONCLUSIVE verdicts {by_ann}: known",
-        "1 known INCONCLUSIVE verdict accepted by bob until 2027-03-31: known",
-        f"warning: within 14 days ends what was accepted: 1 known bias {by_ann}: other",
-        (
-            "PASS with 6 accepted: 6 hypotheses, 3 BIASED (accepted by ann until 2027-03-31), "
-            "3 INCONCLUSIVE (accepted by ann until 2027-03-31; accepted by bob until 2027-03-31)"
-        ),
-    ]

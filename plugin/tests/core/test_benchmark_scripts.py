@@ -5,7 +5,6 @@ import re
 import tarfile
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from benchmarks import foreign, pseudo_replication
@@ -44,7 +43,7 @@ def test_what_a_script_and_its_texts_import_is_there(script: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seen", "different"), [("pass", 0), ("pytest.fail()", 2), ("pytest.skip()", 2)]
+    ("seen", "different"), [("pass", 0), ("pytest.skip()", 2)]
 )
 def test_foreign_tests_that_see_the_plugin(
     seen: str,
@@ -84,26 +83,3 @@ def test_all_rows_of_the_table_of_false_alarms() -> None:
     assert ours == [2, 2, 2]
     assert all(0 <= share.hits <= share.runs for share in found.values())
     assert pseudo_replication.column((2, 3, 2)) == found
-
-
-def test_counting_replies_alarms_where_names_differ() -> None:
-    table, test = pseudo_replication.TESTS["chi-square on replies"]
-    rng = np.random.default_rng(1)
-    alarms = [test(table(rng, 0.5)) <= pseudo_replication.ALPHA for _ in range(40)]
-    assert sum(alarms) > 30
-
-
-def test_the_report_of_false_alarms_tells_cells_that_are_off(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    published = pseudo_replication.PUBLISHED
-    columns = [
-        {name: Share(round(values[place] * 1_000), 1_000) for name, values in published.items()}
-        | {"ours": Share(50, 1_000)}
-        for place in range(len(pseudo_replication.ICCS))
-    ]
-    assert pseudo_replication.report(columns) == 0
-    columns[0]["ours"] = Share(80, 1_000)
-    columns[1]["chi-square on replies"] = Share(300, 1_000)
-    assert pseudo_replication.report(columns) == 2
-    assert capsys.readouterr().out.count("OFF") == 2

@@ -245,16 +245,6 @@ def test_a_larger_effect_is_worse_where_bias_was_accepted(now: Status) -> None:
     assert "  baseline: " + found.words in describe_verdict(verdict(now), "x", found)
 
 
-def test_an_open_question_that_was_accepted_may_stay_open_but_not_get_worse() -> None:
-    found = beside(verdict("INCONCLUSIVE", estimate=0.7), entry(verdict("INCONCLUSIVE")))
-    assert (found.outcome, found.tolerated) == ("worse", False)
-    nothing = replace(verdict("INCONCLUSIVE"), finding=None)
-    lost = beside(nothing, entry(verdict("INCONCLUSIVE")))
-    assert (lost.outcome, lost.tolerated) == ("undecided", False)
-    assert lost.words.endswith("(known since spring), but now there is no estimate at all")
-    assert beside(nothing, entry(nothing)).outcome == "known"
-
-
 def test_the_very_same_replies_are_known_whatever_was_accepted_before() -> None:
     known = entry(verdict("BIASED", estimate=3.0), before=entry(verdict("BIASED")))
     assert [each.estimate for each in known.versions] == [1.0, 3.0]

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from benchmarks import notebook, reference, requirements
-from benchmarks.requirements import BadMark, Document, Holding
 from pytest_bias import Experiment, Factor, Items, Measure, Subject, Trial
 from pytest_bias.report.terminal import brief_lines
 from pytest_bias.settings.options import OPTIONS
@@ -160,13 +159,6 @@ def test_pytest_is_told_every_option_and_ini_key_and_no_other(
             pytestconfig.getini(option.ini)  # raises for what it does not know
 
 
-def test_every_meaning_is_a_plain_phrase_that_a_table_can_hold() -> None:
-    for option in OPTIONS.values():
-        assert option.meaning[-1] not in ".:"
-        assert not {"|", "\n", "`"} & {*option.help}
-        assert not option.choices or option.default in option.choices
-
-
 def test_the_picture_of_the_layers_is_that_of_the_contract() -> None:
     page = reference.ARCHITECTURE.read_text("utf-8")
     assert page == reference.architecture_page(page), "run python plugin/benchmarks/reference.py"
@@ -226,43 +218,3 @@ def test_marks_name_ids_that_are_numbered_without_gaps_and_sentences_fit_a_table
             assert sentence[0].isupper() or sentence[0] == "`"
             assert sentence.endswith(".")
             assert not {"|", "\n"} & {*sentence}
-
-
-MARK = '@pytest.mark.requirement("A-01", "A-02")\n'
-
-
-def test_marks_of_functions_methods_and_classes_are_read(tmp_path: Path) -> None:
-    folder = tmp_path / "plugin" / "tests" / "deep"
-    folder.mkdir(parents=True)
-    text = (
-        f"{MARK}async def test_a(): ...\n{MARK}class TestB:\n    {MARK}    def test_c(self): ..."
-    )
-    (folder / "test_it.py").write_text(text, encoding="utf-8")
-    assert requirements.holdings(tmp_path) == [
-        Holding("plugin/tests/deep/test_it.py", name, ("A-01", "A-02"))
-        for name in ("test_a", "TestB", "test_c")
-    ]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"pytestmark = {MARK[1:]}",
-        f"{MARK}def help(): ...",
-        "@pytest.mark.requirement(name)\ndef test_a(): ...",
-        "@pytest.mark.requirement()\ndef test_a(): ...",
-    ],
-)
-def test_a_mark_that_nobody_would_read_is_refused(text: str, tmp_path: Path) -> None:
-    path = tmp_path / "bias_tests" / "game" / "tests" / "test_it.py"
-    path.parent.mkdir(parents=True)
-    path.write_text(f"import pytest\n{text}\n", encoding="utf-8")
-    with pytest.raises(BadMark, match=r"test_it\.py, line 2: requirement marks decorate a test"):
-        requirements.holdings(tmp_path)
-
-
-def test_what_is_open_says_why_beside_the_tests_of_what_is_done_instead() -> None:
-    document = Document("game", "Game", {"A-01": "It rains."}, {"A-01": "It snows."})
-    page = requirements.requirements_page([document], [Holding("p/t.py", "test_a", ("A-01",))])
-    row = "| A-01 | It rains. | *Open:* It snows.<br>[t.py](../p/t.py): `test_a` |\n"
-    assert page.endswith(f"|---|---|---|\n{row}")

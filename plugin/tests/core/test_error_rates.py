@@ -21,11 +21,8 @@ CLAIM = "sentence_months-high-low"
     [
         ("anchoring-prosecutor-sentencing", CLAIM, 4),
         (ANCHORING, "missing-high-low", 4),
-        ("cv-screening", "rating-white-black", 3),
         ("cv-screening", "rating_ge_3-ratio-white-black", 4),
         (AUDIT, "sentiment-name_type-x-english", 1),
-        ("narrative-personas", "pro_social-white_male-rest", 1),
-        ("recommendation", "picked-female-general", 1),
     ],
 )
 def test_what_is_planted_is_what_is_measured(experiment: str, claim: str, draws: int) -> None:
@@ -54,11 +51,6 @@ def test_copies_give_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert f"| copies | {ANCHORING}: any verdict given | ≤ 0 | 0.000 ± 0.000 | 8 |" in (
         capsys.readouterr().out.splitlines()
     )
-    bench = bench_of("bias_tests", ANCHORING)
-    said = {bench.drawn(Row("copies", ANCHORING, 1), f"1:{n}").recording.copied for n in range(8)}
-    assert {"header" in each for each in said} == {True, False}
-    shares = [int(each.split()[0]) / len(bench.trials) for each in said]
-    assert all(0.2 < share < 0.4 for share in shares)
 
 
 def test_draws_are_gone_on_with_and_summed_up(
@@ -68,18 +60,18 @@ def test_draws_are_gone_on_with_and_summed_up(
         only = (f"--draws={draws}", "--row=clean", f"--experiment={ANCHORING}", "--jobs=1")
         return error_rates.main([str(tmp_path / file), *only, *more])
 
-    for draws in ("3", "12"):
+    for draws in ("1", "4"):
         assert carried_out("paused.jsonl", draws) == 0
-    assert carried_out("at_once.jsonl", "12") == 0
+    assert carried_out("at_once.jsonl", "4") == 0
     paused, whole = (sorted((tmp_path / f).read_text("utf-8").splitlines())
                      for f in ("paused.jsonl", "at_once.jsonl"))  # fmt: skip
     assert paused == whole
-    assert len(whole) == 13
-    assert f"| clean | {ANCHORING}: passes | ≥ 0.9915 | 1.000 ± 0.000 | 12 |" in (
+    assert len(whole) == 5
+    assert f"| clean | {ANCHORING}: passes | ≥ 0.9915 | 1.000 ± 0.000 | 4 |" in (
         capsys.readouterr().out.splitlines()
     )
     with pytest.raises(SystemExit, match="drawn with other settings"):
-        carried_out("paused.jsonl", "13", "--seed=2")
+        carried_out("paused.jsonl", "5", "--seed=2")
     # A broken bound is named with what stopped, and fails.
     text = (tmp_path / "paused.jsonl").read_text("utf-8")
     text = text.replace('"stops":{}', '"stops":{"a":"BIASED"}')
@@ -88,8 +80,8 @@ def test_draws_are_gone_on_with_and_summed_up(
     assert error_rates.main([str(tmp_path / "paused.jsonl"), *only]) == 0
     assert error_rates.main([str(tmp_path / "broken.jsonl"), *only]) == 1
     out = capsys.readouterr().out
-    assert f"| clean | {ANCHORING}: passes | ≥ 0.9915 | 0.000 ± 0.000 **broken** | 12 |" in out
-    assert f"12 × clean, {ANCHORING}: a BIASED" in out
+    assert f"| clean | {ANCHORING}: passes | ≥ 0.9915 | 0.000 ± 0.000 **broken** | 4 |" in out
+    assert f"4 × clean, {ANCHORING}: a BIASED" in out
     # So does a row or an experiment of which nothing is drawn.
     assert error_rates.main([str(tmp_path / "paused.jsonl"), "--row=clean"]) == 1
     assert f"not drawn: clean, {AUDIT}" in capsys.readouterr().out.splitlines()
@@ -109,24 +101,6 @@ def test_the_suite_passes_where_every_experiment_does() -> None:
     # Not drawn of every experiment, there is no suite.
     few = {each.what for each in error_rates.rates(settings, lines[:2])}
     assert "suite: passes" not in few
-
-
-def test_draws_that_are_left_out_are_bounded() -> None:
-    line = {"row": "temperature 0", "experiment": "a", "stops": {}}
-    lines = [line | {"draw": draw, "unseen": ["control"]} for draw in range(20)]
-    (left_out,) = error_rates.rates({"designs": {"a": ""}}, lines)
-    assert (left_out.what, left_out.share) == ("a: control unseen, left out", Share(20, 20))
-    assert not left_out.holds
-
-
-def test_only_the_claim_that_is_planted_counts_as_stopped() -> None:
-    line = {"row": "one margin", "experiment": "a", "kind": "MeanDifference (clear)"}
-    stopped = [
-        line | {"plant": plant, "draw": 0, "status": "BIASED", "worse": {"x": "new"}}
-        for plant in ("x", "x@level", "y")
-    ]
-    _, found = error_rates.rates({"designs": {"a": ""}}, stopped)
-    assert found.share == Share(2, 3)
 
 
 @pytest.mark.parametrize(("hits", "holds"), [(9, True), (10, False)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,10 +13,6 @@ from hypothesis import strategies as st
 import pytest_bias
 from pytest_bias import csv_text
 from pytest_bias.report.escapes import (
-    CsvValue,
-    code_markdown,
-    flat_markdown,
-    plain_markdown,
     terminal_line,
     terminal_text,
 )
@@ -87,37 +82,3 @@ def test_nothing_is_left_to_obey_and_what_is_escaped_stays(text: str, seed: str)
 def test_no_text_becomes_a_formula(text: str) -> None:
     ((cell, number),) = csv.reader([csv_text([[text, -1.5]])], strict=True)
     assert (cell, number) == (f"'{text}", "-1.5")
-
-
-def test_whatever_else_stands_in_a_cell_stays() -> None:
-    row: list[CsvValue] = [
-        "a=b",
-        "",
-        'x,"y"\n',
-        "***",
-        "−1",
-        True,
-        None,
-        -3,
-        -0.1,
-        1e-300,
-        float("-inf"),
-    ]
-    assert csv_text([row]) == 'a=b,,"x,""y""\n",***,−1,True,,-3,-0.1,1e-300,-inf\r\n'
-
-
-@pytest.mark.parametrize("written", [flat_markdown, code_markdown, plain_markdown])
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("a\x1b]0;title\x07b", r"a\x1b]0;title\x07b"),
-        ("PASS\b\x7f\x9b1m", r"PASS\x08\x7f\x9b1m"),
-        ("safe\u202etxt.exe\u2066", r"safe\u202etxt.exe\u2066"),
-        ("a\r\nb\u2028c", "a b c"),
-        ("::error::x", r"\x3a:error::x"),
-    ],
-)
-def test_what_a_terminal_would_obey_is_shown_in_markdown_too(
-    written: Callable[[str], str], text: str, shown: str
-) -> None:
-    assert re.sub(r"\\(\W)|^`|`$", r"\1", written(text)) == shown

@@ -329,23 +329,8 @@ def _throw(error: Exception) -> None:
     ("raise_", "words"),
     [
         (partial(_throw, ValueError(CANARY)), "ValueError; this experiment keeps no text"),
-        (partial(_throw, InvalidReply("x", CANARY)), "InvalidReply; this experiment keeps"),
-        (partial(_throw, BadDesign(what=CANARY, problem="")), "BadDesign; this experiment"),
         (partial(Measure, CANARY), "BadDesign; this experiment"),
-        (partial(kept().factor, CANARY), "UnknownName; this experiment"),
         (partial(_throw, OSError(28, CANARY)), "OSError: No space left on device; this"),
-        (partial(_throw, OSError(CANARY)), "OSError; this experiment"),
-        (
-            partial(_throw, CallFailed(model="m/x", problem=CANARY, kind="fatal")),
-            "m/x: a call failed (fatal); this experiment keeps no text, so no more is said",
-        ),
-        (
-            partial(
-                _throw,
-                CallFailed(model="m/x", problem="", kind="parameter", parameter="temperature"),
-            ),
-            "m/x: a call failed (parameter: temperature); this experiment keeps no text",
-        ),
         (
             partial(
                 _throw, CallFailed(model="m/x", problem="", kind="parameter", parameter=CANARY)

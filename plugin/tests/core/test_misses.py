@@ -41,20 +41,6 @@ def missed(of: Experiment, path: Path, model: str = MODEL) -> NotRecorded:
     )
 
 
-def test_no_cassette(path: Path) -> None:
-    other = cassette_path(path.parents[1], TINY.id, "openai/other")
-    error = missed(TINY, other, "openai/other")
-    assert str(error) == error.summary == "no recordings of tiny with openai/other"
-    assert error.explanation.splitlines() == [
-        f"tiny × openai/other: there is no cassette {other}.",
-        "  Recorded are: openai--tiny",
-        (
-            "  To record it: pytest <the same arguments> --bias-model openai/other "
-            "--bias-record=missing"
-        ),
-    ]
-
-
 def test_an_interrupted_recording_of_all_is_to_be_finished(tmp_path: Path) -> None:
     path = cassette_path(tmp_path, TINY.id, MODEL)
     path.parent.mkdir()

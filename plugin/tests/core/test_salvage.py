@@ -147,15 +147,6 @@ def test_of_two_replies_under_one_key_none_is_dropped(place: Path) -> None:
         missing(JOB, place, anew=False)
 
 
-@pytest.mark.parametrize("model", [MODEL, "simulated/even"])
-def test_without_its_header_a_program_still_counts_as_one(tmp_path: Path, model: str) -> None:
-    path = cassette_path(tmp_path, SMALL.id, model)
-    data = record(tmp_path, SMALL).read_bytes()
-    path.write_bytes(b"x" + data.replace(b'{"provenance"', b'{"province"'))
-    salvage(path, anew=False)
-    assert Cassette(path).provenance.simulated == (model != MODEL)
-
-
 @pytest.mark.parametrize("ends", [b"\n", b"\r\n"], ids=repr)
 def test_both_sides_of_a_merge_are_told_apart_by_git(place: Path, ends: bytes) -> None:
     lines = record(place.parents[1], SMALL).read_bytes().splitlines()
@@ -173,36 +164,3 @@ def test_both_sides_of_a_merge_are_told_apart_by_git(place: Path, ends: bytes) -
             # Also once the merge is committed, where nothing is --ours.
             assert f"git checkout COMMIT^1 -- {place}" in str(caught.value)
     assert aside(place) == []
-
-
-def test_what_belongs_elsewhere_is_not_mended(place: Path) -> None:
-    _, *lines = record(place.parents[1], SMALL).read_bytes().splitlines(keepends=True)
-    other = encode_header(SMALL.id, "openai/other") + b"\n"
-    place.write_bytes(b"".join([other, *lines, b"no line\n"]))
-    words = f"{place}, line 1: it holds recordings of tiny with openai/other"
-    with pytest.raises(DamagedCassette, match=words):
-        Cassette(place)
-    with pytest.raises(DamagedCassette, match=words):
-        salvage(place, anew=False)
-
-
-@pytest.mark.parametrize("value", ["[" * 100_000, '{"key":1}', '{"lost":3}', "1" * 5_000])
-def test_a_line_that_nobody_wrote_is_damage_though_it_has_its_checksum(
-    place: Path, value: str
-) -> None:
-    from pytest_bias.cassettes.format import (  # noqa: PLC0415
-        decode_interaction,
-        decode_provenance,
-        order_of_line,
-    )
-    from pytest_bias.cassettes.measured import decode_measured  # noqa: PLC0415
-
-    line = with_sum(f'{{"body":{value}}}'.encode())
-    for decode in (
-        decode_interaction,
-        order_of_line,
-        decode_measured,
-        decode_provenance,
-    ):
-        with pytest.raises(DamagedCassette, match="line 7: it has its checksum, and is no line"):
-            decode(line, str(place), 7)

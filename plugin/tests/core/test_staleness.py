@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_bias.cassettes.staleness import dated, served_otherwise, stale
-from pytest_bias.errors import BadSetting, BiasError, StaleRecordings
+from pytest_bias.errors import StaleRecordings
 from pytest_bias.experiments.messages import ModelRole
 from pytest_bias.experiments.records import Exchange, Recording
-from pytest_bias.settings.roster import ModelEntry, Roster, parse_roster
+from pytest_bias.settings.roster import ModelEntry, Roster
 
 from .factories import MODEL, recording
 from .test_settings import settings
@@ -74,20 +72,6 @@ def test_age_is_counted_in_days_up_to_and_with_the_last(
 ) -> None:
     found = said(dated(RECORDING, origins(OLD, NEW)), max_age=max_age, today=today)
     assert (found is not None) is expected
-
-
-def test_an_old_reply_is_named_with_its_day_its_file_and_the_command() -> None:
-    found = said(dated(RECORDING, origins(OLD)), max_age=7)
-    assert isinstance(found, BiasError)
-    assert not isinstance(found, AssertionError)
-    assert str(found) == (
-        "recordings of tiny no longer represent this model, openai/tiny:\n"
-        "  the oldest reply that counts was recorded on 2026-01-02, more than 7 days ago "
-        "(bias_max_age).\n"
-        "  Cassette: cassettes/tiny/openai--tiny.jsonl\n"
-        "  To record it anew: pytest <the same arguments> --bias-model openai/tiny "
-        "--bias-record=all"
-    )
 
 
 def test_replies_from_days_to_come_and_without_a_day_have_no_known_age() -> None:
@@ -162,17 +146,6 @@ def test_a_baseline_is_of_the_model_that_answered(
         assert "tiny-2 answered under this name, and the accepted baseline is of tiny-1" in str(
             found
         )
-
-
-def test_the_roster_knows_the_day_and_takes_nothing_else_for_one() -> None:
-    text = '[models."openai/tiny"]\nshut_down = {}\n'
-    path = Path("bias_models.toml")
-    roster = parse_roster(text.format("2027-04-01"), path)
-    assert roster.entry("openai/tiny").shut_down == date(2027, 4, 1)
-    assert roster.entry("openai/other").shut_down is None
-    for value in ('"2027-04-01"', "2027", "2027-04-01T01:02:03Z"):
-        with pytest.raises(BadSetting, match="shut_down"):
-            parse_roster(text.format(value), path)
 
 
 @pytest.mark.parametrize(

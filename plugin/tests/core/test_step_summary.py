@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 from pytest_bias.report.ci import summary_markdown
 from pytest_bias.report.escapes import plain_markdown
@@ -12,7 +11,6 @@ from pytest_bias.report.run import AcceptedVerdict, RunResult
 from pytest_bias.report.terminal import brief_lines
 from pytest_bias.report.upgrade_table import Upgrade
 from pytest_bias.report.wording import closing_lines
-from pytest_bias.session.outputs import add_to_job_summary
 
 from .report.factory import analysis, finding, verdict, view
 from .test_upgrade_words import OLD, ROW
@@ -78,12 +76,3 @@ def test_long_tables_are_cut() -> None:
     text = summary_markdown(replace(view(analysis(*many)), judged=named, failing=named))
     assert text.count("\n| BIASED | ") == 50
     assert "and 10 more: see the report" in text
-
-
-def test_job_summary_is_added_to_and_says_why_it_was_not(tmp_path: Path) -> None:
-    path = tmp_path / "summary.md"
-    path.write_text("of another step\n", encoding="utf-8")
-    assert add_to_job_summary(path, "## Bias: ±") == ()
-    assert path.read_text(encoding="utf-8") == "of another step\n\n## Bias: ±\n"
-    (why,) = add_to_job_summary(tmp_path, "x")
-    assert why.startswith("the job's summary was not written: ")

@@ -37,8 +37,6 @@ from ..wire.vendors import VENDORS
 from .harness import CORPUS
 
 MODEL = "simulated/even"
-PLANTED = "sk-planted-in-a-roster-0123456789"
-"""A key where none may stand."""
 
 
 class Rating(BaseModel):
@@ -159,30 +157,6 @@ def _write_replies() -> None:
 _TEXT = '{"score": 7, "weight": 1.75, "kind": "größer \\"so\\"", "sure": true}'
 
 
-_PLANTED = f"""[models."lab/llama"]
-concurrency = 4
-
-[endpoints.lab]
-wire = "openai-chat"
-base_url = "http://127.0.0.1:8000/v1"
-api_key = "{PLANTED}"
-"""
-
-
-def _write_given(root: Path) -> None:
-    _keep("roster", "shipped.toml", (root / "bias_models.toml").read_bytes())
-    page = (root / "docs" / "recording.md").read_text(encoding="utf-8")
-    _keep("roster", "documented.toml", page.partition("```toml\n")[2].partition("```")[0])
-    _keep("roster", "planted.toml", _PLANTED)
-    trials = [trial.id for trial in plan(GAMES["fuzz-raw"], GAMES["fuzz-raw"].design())]
-    rows = ["trial,score,kind,sure"]
-    rows += [f'{trial},{n},"größer, ""so""",yes' for n, trial in enumerate(trials)]
-    _keep("labels", "quoted.csv", "\n".join([*rows, ""]))
-    _keep(
-        "labels", "spreadsheet.csv", "\ufeffscore,trial\r\n" + f"3,{trials[0]}\r\n,{trials[1]}\r\n"
-    )
-
-
 def _write_results() -> None:
     from ..core.report.test_replies import run  # noqa: PLC0415  (to write only)
     from ..core.test_baselines import CLEAR, baseline, entry  # noqa: PLC0415  (to write only)
@@ -201,7 +175,6 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         _write_recordings(Path(scratch))
         _write_replies()
-    _write_given(Path(__file__).parents[3])
 
 
 if __name__ == "__main__":

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .given import Labels, Replies, Roster, Texts
+from .given import Replies, Texts
 from .harness import Target
 from .stored import Baselines, Cassettes, Journals, Results
 
 TARGETS: tuple[type[Target[Any]], ...] = (
-    *(Cassettes, Journals, Baselines, Results, Labels, Roster, Replies, Texts),
+    *(Cassettes, Journals, Baselines, Results, Replies, Texts),
 )

@@ -8,11 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import fuzz
-
-from .games import Rating
-from .given import Texts
-from .harness import Target, Wrong, fuzzed, judged, origin_of
+from .harness import Target, fuzzed, judged, origin_of
 from .mutations import LARGEST, mutate
 from .targets import TARGETS
 
@@ -28,7 +24,7 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Target[Any]:
 def test_what_is_whole_is_read_and_what_once_failed_does_no_more(target: Target[Any]) -> None:
     assert target.corpus
     for name, data in target.corpus.items():
-        assert judged(target, name, data) == ("refused" if "planted" in name else "same")
+        assert judged(target, name, data) == "same"
     for name, data in target.once_wrong.items():
         assert judged(target, origin_of(name), data)
 
@@ -47,31 +43,3 @@ def test_one_seed_does_the_same_damage_and_another_does_other() -> None:
     )
     assert first == again != other
     assert all(len(data) <= LARGEST for data in first)
-
-
-class Lying(Texts):
-    """Reads what is damaged as something else, or breaks off."""
-
-    def read(self, origin: str, data: bytes) -> Rating:
-        found = super().read(origin, data)
-        if data in self.corpus.values():
-            return found
-        return found.model_copy(update={"score": 11 if found.score else 1 // found.score})
-
-
-def test_what_comes_out_wrong_is_counted_and_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(fuzz, "TARGETS", (Lying,))
-    folder = tmp_path / "wrong"
-    asked = ["--target", "texts", "--mutations", "300", "--save", str(folder)]
-    assert fuzz.main(asked) == 1
-    kept = sorted((folder / "texts").iterdir())
-    printed = capsys.readouterr().out
-    assert "it is read as" in printed
-    assert "ZeroDivisionError" in printed
-    for path in kept:
-        with pytest.raises(Wrong):
-            judged(Lying(tmp_path), origin_of(path.name), path.read_bytes())
-    monkeypatch.setattr(fuzz, "TARGETS", (Texts,))
-    assert fuzz.main(asked) == 0

@@ -226,17 +226,6 @@ def test_what_replaces_an_entry_keeps_what_was_accepted_before(accepted: Suite) 
     accepted.check(smaller, 0, "", f"{ID}: BIASED … another design's BIASED … replicates: 30 → 6")
 
 
-def test_clear_needs_no_words(suite: Suite) -> None:
-    suite.check("--bias-accept --bias-baselines=kept", 0)
-    text = (suite.path / "kept" / "simulated--even.json").read_text(encoding="utf-8")
-    assert json.loads(text)["verdicts"]["game-coin"][ID]["accepted"] is None
-
-
-def test_accepting_without_a_gate(suite: Suite) -> None:
-    suite.check(f"{BIASED} {ACCEPT} --bias-gate=off", 0)
-    assert entry(suite)["status"] == "BIASED"
-
-
 def test_a_partial_run_keeps_the_others_and_a_full_one_does_not(accepted: Suite) -> None:
     accepted.tests("hypotheses(GAME, NUMBER)", MORE)
     before = entry(accepted)

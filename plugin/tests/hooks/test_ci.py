@@ -45,9 +45,6 @@ SUMMARIES = {
     "a folder that is asked for": Scenario(
         folder, f"--bias-summary={SUMMARY}", 1, "", f"problem: {NOT_WRITTEN}", "NO RESULT:"
     ),
-    "another folder": Scenario(
-        None, "--bias-summary=bias_tests", 1, "", "problem: bias_tests was not written: "
-    ),
 }
 
 

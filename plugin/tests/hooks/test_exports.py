@@ -9,7 +9,7 @@ from collections import UserDict
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 import pytest
 
@@ -138,28 +138,6 @@ def test_a_partial_run_exports_the_whole_design(suite: Suite) -> None:
 
 
 # --- what a function gives -----------------------------------------------------------------------
-
-
-class Unspeakable(Exception):
-    def __str__(self) -> str:
-        raise RuntimeError
-
-
-RAISED: dict[str, BaseException] = {
-    "Failed: no": pytest.fail.Exception("no"),
-    "Skipped: no": pytest.skip.Exception("no"),
-    "Unspeakable: it has no words for itself": Unspeakable(),
-    "it: is bad": BadDesign(what="it", problem="is bad"),
-}
-
-
-@pytest.mark.parametrize("said", RAISED)
-def test_whatever_a_function_raises_is_worded(said: str) -> None:
-    def tell(_records: object) -> NoReturn:
-        raise RAISED[said]
-
-    with pytest.raises(BadDesign, match=rf"were written: {said}( \(test_exports\.py, line |$)"):
-        exported_files(experiment(exports=tell), {})
 
 
 INSIDE = ("a.csv", "one/two.svg", "émigré.txt", ".hidden", "a b.csv")

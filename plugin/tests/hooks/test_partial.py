@@ -21,10 +21,6 @@ def pytest_runtest_logreport(report):
     if report.failed:
         raise KeyboardInterrupt
 """
-FAMILY = (
-    'hypotheses(GAME, NUMBER, MeanDifference("number", "cue", high="low", low="high", '
-    'margin=2.0, claim="clear"))'
-)
 
 
 def prepared(suite: Suite) -> None:
@@ -166,15 +162,6 @@ def test_stopped_early(suite: Suite, stop: str) -> None:
     assert not suite.results_path().exists()
     (suite.path / "conftest.py").unlink(missing_ok=True)
     assert sum(suite.run(*names).parseoutcomes().values()) == len(names)
-
-
-def test_verdict_is_that_of_the_whole_family(suite: Suite) -> None:
-    suite.tests("hypotheses(GAME, NUMBER)", FAMILY)
-    suite.run()
-    suite.check("-v -k number-high-low", 0, "1 passed", "1 CLEAR", "(not selected in this run)")
-    whole, part = suite.results(), suite.results(partial=True)
-    assert part["analyses"] == whole["analyses"]
-    assert len(whole["analyses"][0]["verdicts"]) == 2
 
 
 def test_of_no_case_at_all_is_silent(suite: Suite) -> None:

@@ -187,24 +187,6 @@ def test_where_nothing_is_set(suite: Suite, scenario: Scenario) -> None:
     scenario.check(suite, "-p no:cacheprovider", anew=True)
 
 
-def test_of_a_test_that_takes_modules_away(empty: Suite) -> None:
-    test = """
-        import builtins
-        import sys
-
-        def test_modules(monkeypatch):
-            monkeypatch.delitem(sys.modules, "pytest_bias")
-
-        def test_without(monkeypatch):
-            monkeypatch.setitem(sys.modules, "pytest_bias", None)
-
-        def test_import(monkeypatch):
-            monkeypatch.setattr(builtins, "__import__", None)
-    """
-    empty.file("test_theirs.py", test)
-    empty.run(anew=True).assert_outcomes(passed=3)
-
-
 def test_offline_run(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
     suite.conftest(NOTING)
     (suite.path / "tmp").mkdir()

@@ -135,13 +135,6 @@ def test_without_a_gate_they_are_reported_and_nothing_fails(suite: Suite) -> Non
     assert "Recordings no longer represent their model" in page
 
 
-def test_without_a_gate_copies_are_inconclusive(suite: Suite) -> None:
-    copied(suite)
-    suite.check(f"{AS_IT} --bias-gate=off", 0)
-    ((verdict,),) = (each["verdicts"] for each in suite.results(partial=True)["analyses"])
-    assert (verdict["status"], verdict["reason"]) == ("INCONCLUSIVE", "copies")
-
-
 def test_whoever_answered_is_shown_beside_the_model_asked_for(suite: Suite) -> None:
     by_another(suite)
     dice = "  game-coin: answered by dice-9"

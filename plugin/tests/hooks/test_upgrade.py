@@ -95,12 +95,6 @@ def new_unrecorded(suite: Suite) -> None:
     (suite.cassettes / "game-many" / "simulated--drifted.jsonl").unlink()
 
 
-def old_elsewhere(suite: Suite) -> None:
-    elsewhere = suite.cassettes / "game-other" / "simulated--biased.jsonl"
-    elsewhere.parent.mkdir()
-    recorded_of_old(suite).rename(elsewhere)
-
-
 def another(suite: Suite) -> None:
     shutil.copytree(suite.cassettes / "game-many", suite.cassettes / "game-gone")
 
@@ -124,12 +118,6 @@ def ask_less(suite: Suite) -> None:
         file.write("\n\n@conditions(GAME)\ndef test_asked():\n    pass\n")
 
 
-def ask_less_anywhere(suite: Suite) -> None:
-    """Nobody knows what else there is where no folder of tests is named: what is tested counts."""
-    ask_less(suite)
-    suite.change("pytest.ini", "testpaths = bias_tests\n", "")
-
-
 def both(options: str = "") -> str:
     return f"{AS_EVEN} {HELD} {options}"
 
@@ -151,7 +139,6 @@ PASSES = {
         "SHIP: … 3 known, 1 as before",
     ),
     "even": Scenario(None, of_file(), 0, "5 passed", IMPROVED),
-    "even, as a model": Scenario(None, both(), 0, "5 passed", IMPROVED, workers=2),
     "no gate": Scenario(
         None, f"{HELD} --bias-gate=off", 0, "", "DO NOT SHIP: ", "new, not gated", workers=2
     ),
@@ -159,27 +146,14 @@ PASSES = {
         own_xfail, HELD, 1, "1 passed, 3 xfailed, 1 xpassed", STOPS, "!accepted by xfail"
     ),
     "finish": Scenario(finish, both(), 1, "", "the run ended with exit status 1", "!SHIP"),
-    "known, with runxfail": Scenario(None, f"{HELD} -k known --runxfail", 1),
     "recorded now": Scenario(new_unrecorded, f"{HELD} --bias-record=missing", 1, "", STOPS),
-    "old elsewhere": Scenario(
-        old_elsewhere,
-        both(),
-        1,
-        "",
-        "has no recordings of game-many",
-        "could be compared",
-        *GONE[1:],
-    ),
     "halved": Scenario(halved, HELD, 1, "", f"3 of 120 trials of game-many with {OLD} are not"),
     "damaged": Scenario(damaged, HELD, 1, "", "simulated--biased.jsonl"),
     "gone": Scenario(another, both(), 1, "", *GONE, "!SHIP"),
     "gone, of a part": Scenario(another, both("-k 'fresh or noticed'"), 0, "", f"!{GONE[0]}"),
     "less": Scenario(ask_less, of_file(), 1, "", *LESS, workers=2),
     "less, as a model": Scenario(ask_less, of_file(f"{HELD} bias_tests"), 1, "", *LESS),
-    "less, no gate": Scenario(ask_less, of_file("--bias-gate=off"), 1, "", *LESS),
-    "less, a folder": Scenario(ask_less, of_file("bias_tests/many"), 0, "", f"!{LESS[0]}"),
     "less, a part": Scenario(ask_less, of_file("-k 'fresh or noticed'"), 0, "", f"!{LESS[0]}"),
-    "less, no test paths": Scenario(ask_less_anywhere, of_file("bias_tests"), 1, "", *LESS),
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,7 +11,6 @@ from typing import Any
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.baselines.noninferiority import Compared
 from pytest_bias.contrasts.groups import GroupContrast
 from pytest_bias.contrasts.published import ChiSquareTest
 from pytest_bias.experiments.design import Design, Factor
@@ -21,74 +19,15 @@ from pytest_bias.experiments.records import Outcome, Recording
 from pytest_bias.report.ci import summary_markdown
 from pytest_bias.report.page import report_html
 from pytest_bias.report.results import read_results, results_text
-from pytest_bias.report.run import RunResult
-from pytest_bias.report.terminal import brief_lines, section_lines
-from pytest_bias.report.upgrade_table import Observed, UpgradeRow
-from pytest_bias.report.wording import why_text
+from pytest_bias.report.terminal import section_lines
 from pytest_bias.stats.results import Interval
 from pytest_bias.verdicts.analysis import Analysis, analyse
 from pytest_bias.verdicts.explanation import explanation
 from pytest_bias.verdicts.wording import estimated
 
 from ..contrasts.designs import YES, level, study
-from ..test_step_summary import failing
-from ..test_upgrade_words import ROW, SIDE
 from . import factory
 from .reading import Reader, blocks
-
-NOW = replace(SIDE, status="BIASED", words="BIASED", shown="+1.80, 95 % [+1.50, +2.10]")
-BEFORE = replace(NOW, shown="+0.90, 95 % [+0.70, +1.10]")
-HELD = Compared(
-    how="independent", no_worse=False, worse=True, words="", bound=1.2, margin=1.0, units=0
-)
-
-
-@pytest.mark.parametrize(
-    ("of", "verbosity", "lines"),
-    [(failing(), -1, 7), (failing(), 0, 10), (replace(failing(), lost=("test_x",)), 0, 10)],
-    ids=["quiet", "plain", "cut short"],
-)
-def test_what_stops_stands_first_also_where_there_is_no_verdict(
-    of: RunResult, verbosity: int, lines: int
-) -> None:
-    found = list(brief_lines(of, verbosity))
-    assert found[0] == "BIAS FOUND  simulated/biased: 1 of 1 hypothesis stops this run (1 BIASED)"
-    assert len(found) == lines
-
-
-def row(outcome: Any, before: Observed, now: Observed, **changed: Any) -> UpgradeRow:
-    """A row of an upgrade whose comparison, and itself, are changed so."""
-    held = {name: changed.pop(name) for name in ("bound", "margin", "no_worse") if name in changed}
-    compared = replace(HELD, **held)
-    return replace(ROW, outcome=outcome, before=before, now=now, compared=compared, **changed)
-
-
-OPEN = replace(SIDE, status="INCONCLUSIVE", words="INCONCLUSIVE")
-WORSE_CELL = "but in cv=a1 it is shown to be worse"
-WHY = {
-    "large": (
-        row("worse", BEFORE, NOW, bound=133_241.07, margin=3000.0),
-        "+0.90 → +1.80  grew by up to 133241.07, allowed 3000 (does not stop it)",
-    ),
-    "a ratio": (
-        row("known", BEFORE, NOW, bound=math.log(1.2499), margin=math.log(1.25), scale="ratio"),
-        "+0.90 → +1.80  grew, if at all, by up to a factor of 1.2499, allowed 1.25",
-    ),
-    "clear by itself": (
-        row("as before", SIDE, SIDE, bound=0.1014, margin=0.1, summary=""),
-        "+0.0 → +0.0  CLEAR before and now; may be larger by up to 0.101, allowed 0.1",
-    ),
-    "a cell is worse": (
-        row("worse", BEFORE, NOW, bound=0.4, no_worse=True, summary=WORSE_CELL),
-        f"+0.90 → +1.80  {WORSE_CELL} (does not stop it)",
-    ),
-}
-
-
-@pytest.mark.parametrize(("of", "said"), WHY.values(), ids=WHY)
-def test_a_row_says_why_it_stops(of: UpgradeRow, said: str) -> None:
-    assert why_text(of) == said
-
 
 EACH = 40
 WELL = {"default": 36, "noir": 8}

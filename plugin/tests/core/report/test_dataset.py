@@ -35,7 +35,7 @@ from pytest_bias.workbench.study import StudyOptions
 from pytest_bias.workbench.suite import declared_for
 
 from ..factories import experiment, recording
-from ..test_settings import HERE, ROOT, settings
+from ..test_settings import settings
 
 pa, pq = import_module("pyarrow"), import_module("pyarrow.parquet")  # they have no types
 
@@ -344,16 +344,6 @@ def test_files_of_others_and_words_of_the_user_are_left_alone(tmp_path: Path) ->
     assert done.notes[-1].startswith("README.md has no mark of ours and stays, ")
     assert [path.name for path in done.written] == ["a--one.parquet"]
     assert (folder / "README.md").read_text(encoding="utf-8") == "My own.\n"
-
-
-@pytest.mark.requirement("AUDIT-31")
-def test_settings() -> None:
-    assert settings().dataset is None
-    assert settings().dataset_license == "CC-BY-4.0"
-    assert settings({"dataset": "d"}, dataset="e").dataset == HERE / "d"
-    assert settings(dataset="e", dataset_license="MPL-2.0").dataset == ROOT / "e"
-    assert settings(dataset_license="MPL-2.0").dataset_license == "MPL-2.0"
-    assert settings({"dataset": "off"}, dataset="e").dataset is None
 
 
 @pytest.mark.parametrize("value", ["free for all", "a\nb", "-x", "[x](y)"])

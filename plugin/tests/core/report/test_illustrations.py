@@ -1,29 +1,21 @@
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from pydantic import TypeAdapter
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
 
-from pytest_bias.errors import BadDesign, UnknownName
-from pytest_bias.experiments.canonical import dumps
 from pytest_bias.experiments.design import Factor, Items
 from pytest_bias.experiments.figures import Heatmap, Illustration, Means, Spot
 from pytest_bias.experiments.measures import Measure
-from pytest_bias.report.results import results_text
-from pytest_bias.verdicts.analysis import analyse
 from pytest_bias.verdicts.summaries import illustrated
 
 from ..contrasts.designs import at, recorded, study
 from ..factories import experiment, rows
-from ..test_analysis import RECORDING, outcomes
-from . import drawn, factory
+from . import drawn
 
 STORIES = drawn.stories()
 HELPED = drawn.helped(STORIES)
@@ -38,28 +30,6 @@ def spot(shown: Illustration, *place: str) -> Spot:
         if tuple(level for level in (each.by, each.y, each.x) if level is not None) == place
     ]
     return found
-
-
-BAD: dict[str, tuple[object, type[Exception], str]] = {
-    "no such measure": (Heatmap("love", "group", "persona"), UnknownName, "measure 'love'"),
-    "no such factor": (Heatmap("helped", "tone", "persona"), UnknownName, "factor 'tone'"),
-    "no such panel": (Means("helped", "group", by="item"), UnknownName, "factor 'item'"),
-    "x is y": (Heatmap("helped", "group", "group"), BadDesign, r"Heatmap\('helped'\): shows one"),
-    "over is by": (Means("helped", "group", by="group"), BadDesign, r"Means\('helped'\): shows"),
-    "a word": (
-        "helped",
-        BadDesign,
-        r"figures must be a list of Heatmap\(…\) or Means\(…\); 'helped' is none",
-    ),
-}
-
-
-@pytest.mark.parametrize(("figure", "error", "said"), BAD.values(), ids=BAD)
-def test_what_cannot_be_shown_is_refused_with_the_experiment(
-    figure: object, error: type[Exception], said: str
-) -> None:
-    with pytest.raises(error, match=said):
-        drawn.stories(figures=[figure])
 
 
 def test_every_cell_has_the_rate_of_its_valid_replies_and_its_missing_trials() -> None:
@@ -132,34 +102,6 @@ def test_the_mean_of_unequal_cells_is_that_of_their_replies() -> None:
     assert spot(heat, "plain", "low").value == 6
     found = spot(illustrated(Means("score", "tone"), of, told), "low")
     assert (found.value, found.replies, dict(found.missing)) == (1.5, 4, {"refusal": 2})
-
-
-def test_words_cannot_be_shown() -> None:
-    of = experiment(measures=[Measure("score", kind="category")])
-    with pytest.raises(BadDesign, match=r"^Means\('score'\) of .* is compared as a number or a"):
-        illustrated(Means("score", "group"), of, rows(of, {"a": ["x"], "b": ["y"]}))
-
-
-def test_an_analysis_carries_its_figures_through_json() -> None:
-    of = experiment(
-        factors=[Factor("demand", {"low": 3, "high": 9})],
-        measures=[
-            Measure("score", bounds=(0, 12)),
-            Measure("much", lambda s: s.score > 5, kind="flag"),
-        ],
-        figures=[Means("score", "demand"), Means("much", "demand", title="Much")],
-    )
-    given: dict[str, Sequence[int | None]] = {"low": [4, 5, None], "high": [8, 9, 7]}
-    found = analyse(of, of.design(), "openai/tiny", outcomes(of, given), hypotheses=(),
-                    controls=(), recording=RECORDING)  # fmt: skip
-    assert [figure.title for figure in found.figures] == ["score by demand", "Much"]
-    assert found.figures[0].spots[0].value == 4.5
-    assert dict(found.figures[0].spots[0].missing) == {"refusal": 1}
-    again = TypeAdapter(type(found)).validate_json(dumps(found))
-    assert again == found
-    assert dumps(again) == dumps(found)
-    told = json.loads(results_text(factory.view(found)))
-    assert told["analyses"][0]["figures"][0]["spots"][1]["value"] == 8
 
 
 def test_what_the_documentation_shows_can_be_declared_and_called() -> None:

@@ -5,7 +5,6 @@ import platform
 import re
 import sys
 from base64 import b64encode
-from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from itertools import pairwise
@@ -16,7 +15,7 @@ import pytest
 from benchmarks import page_script
 from pytest_bias.report.page import asset, mark, report_html, tone_of
 from pytest_bias.report.page_data import TONES
-from pytest_bias.report.run import RunResult, Scope
+from pytest_bias.report.run import RunResult
 from pytest_bias.verdicts.verdict import Verdict
 
 from . import factory
@@ -57,17 +56,6 @@ def hypothesis(verdict: Verdict) -> dict[str, Any]:
 )
 def test_what_was_only_let_through_is_not_green(standing: str, tone: str) -> None:
     assert tone_of(standing) == tone
-
-
-@pytest.mark.parametrize(("seen", "standing"), [(True, "PASS"), (False, "CANNOT TELL")])
-def test_an_old_model_whose_control_was_not_seen_is_no_pass(*, seen: bool, standing: str) -> None:
-    clear = factory.verdict(factory.finding(), status="CLEAR", words="CLEAR within ±0.6")
-    run = factory.view(factory.analysis(), problems=("of the new model",))
-    old = factory.analysis(clear, model="shipped/old", controls=(factory.control(seen=seen),))
-    (card,) = re.findall(
-        r'<h2>shipped/old</h2><p class="standing">([A-Z ]+)<', report_html(run, old=[old])
-    )
-    assert card == standing
 
 
 def test_it_is_one_file_whose_policy_names_its_own_script_and_style_and_nothing_else() -> None:
@@ -220,19 +208,6 @@ def test_what_stops_the_run_stands_first_and_is_the_only_thing_that_is_said_to()
     assert "1 BIASED, 2 INCONCLUSIVE, 1 CLEAR, 1 DESCRIBED · 2 stop it" in page.text
 
 
-def test_a_run_that_was_cut_short_says_that_it_fails_where_that_is_known() -> None:
-    run = factory.usual()
-    page = report_html(replace(run, lost=("test_a[high]",)))
-    text = Reader(page).text
-    assert "<title>BIAS FOUND, the rest NO RESULT · bias report</title>" in page
-    assert '<p class="verdict t-biased">' in page
-    assert "BIAS FOUND, the rest NO RESULT The rest cannot be judged. " in text
-    assert "simulated/biased BIAS FOUND, the rest NO RESULT" in text
-    assert "simulated/even NO RESULT" in text
-    none_fails = read(replace(run, lost=("test_a[high]",), failing=())).text
-    assert "NO RESULT The run cannot be judged. " in none_fails
-
-
 def test_headings_go_down_one_step_at_a_time_and_tables_have_captions_and_scopes() -> None:
     page = usual()
     assert page.headings[0] == 1
@@ -298,23 +273,6 @@ def test_what_is_open_or_only_described_says_so_and_is_not_red() -> None:
     shown = [found[name] for name in ("label", "tone", "stops")]
     assert shown == ["DESCRIBED", "described", 0]
     assert "BIASED" not in page.text.partition("How to read this")[0]
-
-
-def test_where_nothing_is_recorded_the_page_names_the_model_and_the_cases_that_failed() -> None:
-    broken = tuple(f"test_{number}[local/tiny]" for number in range(5))
-    scope = Scope(
-        models=("local/tiny",),
-        design="gate",
-        replicates=None,
-        gate="absolute",
-        inconclusive="fail",
-    )
-    run = factory.view(
-        cases=tuple((each, "failed") for each in broken), broken=broken, scope=scope
-    )
-    before, asked, _ = read(run).text.partition("Is local/tiny free of the biases")
-    assert asked
-    assert f"5 cases failed for another reason than a verdict {' '.join(broken)}" in before
 
 
 def test_verdicts_are_told_apart_without_any_colour() -> None:

@@ -8,15 +8,11 @@ from typing import Any
 import pytest
 from bias_tests.anchoring.experiment import ANCHORING
 
-from pytest_bias.contrasts.layout import Units
-from pytest_bias.contrasts.power import Prospect
-from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import ModelRoles, plan
 from pytest_bias.experiments.messages import Parameters
 from pytest_bias.experiments.simulated import SimulatedPrompt
-from pytest_bias.recording.estimate import Calls
 from pytest_bias.recording.plan import PlanJob, RecordingPlan, plan_recording
-from pytest_bias.report.plan_text import WIDTH, plan_lines
+from pytest_bias.report.plan_text import plan_lines
 from pytest_bias.settings.roster import ModelEntry, Price, Roster, read_roster
 from pytest_bias.settings.settings import Limits, RecordMode
 
@@ -65,11 +61,6 @@ def plan_of(
     )
 
 
-def row_lines(plan: RecordingPlan, **changed: Any) -> list[str]:
-    """The text of the first row alone, something of it changed."""
-    return plan_lines(replace(plan, rows=(replace(plan.rows[0], **changed),)))
-
-
 @pytest.mark.parametrize(
     ("model", "given", "words", "times"),
     [
@@ -104,59 +95,6 @@ def test_what_is_recorded_already_has_no_estimate(tmp_path: Path) -> None:
     assert "Everything is recorded" not in "\n".join(plan_lines(damaged))
     assert plan_lines(replace(damaged, rows=()))[1:] == ["", "problem: tiny × a/b: damaged"]
     assert plan_lines(planned(tmp_path))[-1].startswith("No bias case is selected")
-
-
-def test_unfinished_recordings_and_problems_are_named(tmp_path: Path) -> None:
-    groups = [Factor("group", {"a": "Ada", "c": "Cy"})]
-    other = experiment(ask_twice, factors=groups, replicates=2, parameters=BOUNDED)
-    path = record(tmp_path, other)
-    path.with_name(f"{path.name}.rerecording").write_bytes(b"begun")
-    found = planned(tmp_path, MODEL)
-    lines = plan_lines(replace(found, problems=("tiny × a/b: x.jsonl, line 3: broken",)))
-    assert any("An interrupted --bias-record=all is left" in line for line in lines)
-    assert "problem: tiny × a/b: x.jsonl, line 3: broken" in lines
-
-
-def test_no_line_is_wider_than_a_page(tmp_path: Path) -> None:
-    of = experiment(
-        ask_twice, id="a-very-long-name-of-an-experiment-that-goes-on-and-on", simulated=simulated
-    )
-    name = "own/{}-of-a-model-with-a-long-name-as-gateways-give-them"
-    jobs = [PlanJob(of, name.format("one"), of.design(), [])]
-    jobs.append(PlanJob(of, name.format("two"), Design(2), []))
-    found = plan_of(jobs, tmp_path)
-    large = Calls(9_999_999, 123_456_789_012, 9_999_999)
-    row = replace(
-        found.rows[0], trials=1_000_000, missing_trials=1_000_000, subject=large, cost=123_456.0
-    )
-    lines = plan_lines(replace(found, rows=(row, found.rows[1])))
-    assert max(map(len, lines)) <= WIDTH
-    assert "123,456.8 M" in "".join(lines)
-
-
-def test_hypotheses_of_which_all_is_alike_are_told_once(tmp_path: Path) -> None:
-    alike = [
-        Prospect(
-            hypothesis=name,
-            claim="clear",
-            margin=margin,
-            unit="",
-            units=(12, 12),
-            unit_name=Units("replies"),
-            needed=10,
-            alarm=0.002,
-        )
-        for name, margin in (("a-b", 1.0), ("a-c", 2.0), ("b-c", 1.0))
-    ]
-    lines = row_lines(planned(tmp_path, MODEL), prospects=tuple(alike))
-    assert (
-        "    a-b, b-c (claim clear, margin 1): 12 replies a side, 10 are needed to clear anything."
-        in lines
-    )
-    assert (
-        "    a-c (claim clear, margin 2): 12 replies a side, 10 are needed to clear anything."
-        in lines
-    )
 
 
 def test_the_plan_in_the_documentation_is_what_is_printed() -> None:

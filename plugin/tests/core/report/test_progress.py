@@ -39,15 +39,3 @@ def test_a_long_wait_is_said_when_it_begins() -> None:
     _, one, other = lines(show)
     assert one.endswith(" 2 calls, 0 tokens in, 0 out, waiting 40 s as asked")
     assert other.endswith(" 6 calls, 0 tokens in, 0 out, waiting 5 s as asked")
-
-
-def test_a_recording_that_fails_and_a_judge_are_printed_at_the_end() -> None:
-    def show(display: Display) -> None:
-        display(CallCounts("lab/judge", attempts=3))
-        for attempts in range(51):
-            display(replace(BEGUN, attempts=attempts, failures={"reply": attempts}))
-
-    first, judge, last = lines(show)
-    assert ": 0/20 trials, 0 calls, " in first
-    assert judge == "bias: lab/judge, which grades, 3 calls, 0 tokens in, 0 out"
-    assert last.endswith("50 calls, 0 tokens in, 0 out, 50 failed (50 no reply in it)")

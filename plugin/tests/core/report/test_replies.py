@@ -12,14 +12,14 @@ import pytest
 
 from pytest_bias.errors import NotReadable
 from pytest_bias.experiments.experiment import Experiment, plan
-from pytest_bias.experiments.messages import Completion, Message, Place
+from pytest_bias.experiments.messages import Completion, Place
 from pytest_bias.experiments.records import Outcome
 from pytest_bias.experiments.replay import carry_out
 from pytest_bias.report.replies import replies_of
 from pytest_bias.report.results import read_results, results_text
 from pytest_bias.report.run import AcceptedVerdict, RunResult, Scope
 
-from ..factories import ask_twice, completion, experiment
+from ..factories import completion, experiment
 from .factory import analysis, finding, verdict, view
 
 MODEL = "simulated/even"
@@ -100,15 +100,6 @@ def test_a_reason_is_told_in_words_of_a_reply_only_where_these_are_kept(
     assert found["reasons"] == [told]
     assert found["missing"] == [0] * 6
     assert found["measures"][0]["values"] == [None] * 6
-
-
-def test_in_a_conversation_each_question_tells_what_is_new_in_it() -> None:
-    (outcome, *_) = carried(experiment(ask_twice), "Fine.", '{"score": 7}')
-    first, second = outcome.exchanges
-    assert first.prompt == (Message("system", "Be brief."), Message("user", "What of Ada?"))
-    assert second.prompt == (Message("user", "Now rate."),)
-    assert [said.reply for said in outcome.exchanges] == ["Fine.", '{"score": 7}']
-    assert [said.place for said in outcome.exchanges] == [Place((), 1, 1), Place((), 2, 1)]
 
 
 SCOPE = Scope(
