@@ -42,9 +42,7 @@ def test_what_a_script_and_its_texts_import_is_there(script: Path) -> None:
                 importlib.import_module(f"{module}.{name}")
 
 
-@pytest.mark.parametrize(
-    ("seen", "different"), [("pass", 0), ("pytest.skip()", 2)]
-)
+@pytest.mark.parametrize(("seen", "different"), [("pass", 0), ("pytest.skip()", 2)])
 def test_foreign_tests_that_see_the_plugin(
     seen: str,
     different: int,
