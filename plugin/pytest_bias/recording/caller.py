@@ -281,15 +281,20 @@ class Caller:
         """Refuse a budget that nothing is known to keep to, before anything is paid."""
         if self.spending.budget is None:
             return
+        hint = ""
         if self.entry.price is None:
-            what = "has no price in the roster of models"
+            what = "has no price"
+            hint = (
+                f"; add price = {{ input = …, output = … }} (US dollars per million tokens) under "
+                f"[models.{compact(self.name)}] in the roster"
+            )
         elif getattr(self.provider, "adds_to_prompts", False):
             what = "is sent more than the prompt"
         elif self.entry.price.output and self._most_output(parameters) is None:
             what = "has no limit of a reply's tokens (max_output_tokens in the roster of models)"
         else:
             return
-        problem = f"{self.name} {what}, so its cost cannot be bounded"
+        problem = f"{self.name} {what}, so its cost cannot be bounded{hint}"
         value = f"{self.spending.budget:.15g}"
         raise BadSetting(option="--bias-budget", value=value, problem=problem)
 

@@ -49,6 +49,7 @@ from .caller import Caller, Callers, Terms
 from .estimate import called_models
 from .job import Job, JobReport, is_complete, is_finished, missing, replicates_first
 from .limits import Capped, Halted, Stop, wake
+from .readable import Readability
 from .signals import ends_the_process
 
 _FAILURES_IN_A_ROW = 5
@@ -119,6 +120,7 @@ class JobRecording:
     _answered: set[str] = field(default_factory=set, init=False)
     _failures_in_a_row: int = field(default=0, init=False)
     _exhausted: bool = field(default=False, init=False)
+    _readability: Readability = field(init=False)
 
     def __post_init__(self) -> None:
         self.stop = Stop(self.above)
@@ -159,6 +161,7 @@ class JobRecording:
         if not anew:
             self.copies = copies
         report.wanted = len(wanted)
+        self._readability = Readability(known=len(wanted) < len(job.trials))
         if cassette.outdone:
             report.salvaged.append(
                 f"{cassette.outdone} of the replies in {cassette.recording_path.name} will not "
@@ -281,6 +284,8 @@ class JobRecording:
         """Note a reply; once one may not count, nothing more is paid."""
         self.report.calls += 1
         self.copies.add(trial.id, exchange)
+        if self.job.experiment.retention == "raw":
+            self._readability.first = self._readability.first or exchange.reply
         self._answered.add(trial.id)
         caller = self.callers[self.job.roles.model(exchange.to)]
         if not caller.unusable and is_cut(exchange):
@@ -334,7 +339,14 @@ class JobRecording:
             return
         finally:
             report.unkept += len(replies.unstored)
+        self._count(trial, live)
+
+    def _count(self, trial: Trial, live: Outcome) -> None:
+        """Count a recorded trial, and stop where nothing that comes can be read."""
+        job, report = self.job, self.report
         self._failures_in_a_row = 0
+        if unreadable := self._readability.add(live):
+            self._give_up(f"{job.model}: {unreadable}")
         self.rehearsed = self.rehearsed or live.interactions
         report.done.add(trial.id)
         self.terms.on_trial(job.experiment, live)

@@ -294,7 +294,11 @@ def test_a_reply_without_usage_is_counted_at_its_highest_price(usage: Any) -> No
 @pytest.mark.parametrize(
     ("entry", "parameters", "words"),
     [
-        (ModelEntry(), Parameters(max_output_tokens=9), "acme/one has no price in the roster"),
+        (
+            ModelEntry(),
+            Parameters(max_output_tokens=9),
+            "add price = { input = …, output = … } ",
+        ),
         (ModelEntry(price=PRICE), Parameters(), "acme/one has no limit of a reply.s tokens"),
         (
             ModelEntry(price=PRICE, refuses=frozenset({"max_output_tokens"})),
