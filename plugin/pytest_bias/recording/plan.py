@@ -23,16 +23,14 @@ from ..experiments.experiment import Experiment, ModelRoles, plan_all
 from ..providers.base import is_simulated
 from ..providers.destinations import destinations
 from ..settings.model_names import file_stem
-from ..settings.roster import Roster, is_unpinned
+from ..settings.roster import Roster
 from ..settings.settings import Limits, RecordMode
-from ..stats.results import Allocation
 from .estimate import (
     NO_USE,
     Calls,
     CostEstimate,
     Mark,
     Use,
-    called_models,
     measured_use,
     rest_of,
     total,
@@ -62,12 +60,10 @@ class PlanRow(PlanCounts):
     """The plan of recording one experiment with one model.
 
     ``cost`` is in US dollars (None where one of the ``unpriced`` models has no price in the
-    roster), ``unbounded`` is whether no limit of a reply's tokens bounds it, ``minutes`` the
-    shortest time the limits allow (None without limits). ``estimate`` is what these rest on.
-    ``prospects`` say what the design gives each hypothesis, ``passes`` are the chances that a
-    model without bias passes, with all replies and with 5 % missing (None: not known).
-    ``outdated`` are reasons for which what is recorded no longer represents the model,
-    ``allocation`` what its alarms may err.
+    roster), ``minutes`` the shortest time the limits allow (None without limits). ``estimate`` is
+    what these rest on. ``prospects`` say what the design gives each hypothesis, ``passes`` are
+    the chances that a model without bias passes, with all replies and with 5 % missing (None:
+    not known).
     """
 
     experiment: str
@@ -75,33 +71,25 @@ class PlanRow(PlanCounts):
     design: str
     cassette: str
     simulated: bool
-    unpinned: bool
-    unfinished: bool
     judge_model: str | None
     cost: float | None
     unpriced: tuple[str, ...]
-    unbounded: bool
     minutes: float | None
     estimate: CostEstimate
     prospects: tuple[Prospect, ...] = ()
     passes: tuple[float, float] | None = None
-    outdated: tuple[str, ...] = ()
-    allocation: Allocation | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanTotals(PlanCounts):
     """Sums over rows; models are recorded side by side, the experiments of one model in turn.
 
-    ``cost`` leaves out rows of ``unpriced`` models, ``minutes`` rows of ``unlimited`` ones;
-    ``unbounded`` names experiments with models that a budget refuses.
+    ``cost`` leaves out rows of ``unpriced`` models; ``minutes`` is None where any row's is.
     """
 
     cost: float | None
     unpriced: tuple[str, ...]
-    unbounded: tuple[str, ...]
     minutes: float | None
-    unlimited: tuple[str, ...]
     mark: Mark
 
 
@@ -133,10 +121,8 @@ def totals_of(rows: Sequence[PlanRow]) -> PlanTotals:
     costs = [row.cost for row in rows if row.cost is not None]
     minutes: dict[str, float] = {}
     for row in rows:
-        if row.minutes is not None:
-            minutes[row.model] = minutes.get(row.model, 0.0) + row.minutes
+        minutes[row.model] = minutes.get(row.model, 0.0) + (row.minutes or 0.0)
     unpriced = tuple(dict.fromkeys(model for row in rows for model in row.unpriced))
-    unlimited = tuple(dict.fromkeys(row.model for row in rows if row.minutes is None))
     return PlanTotals(
         trials=sum(row.trials for row in rows),
         recorded_trials=sum(row.recorded_trials for row in rows),
@@ -145,11 +131,9 @@ def totals_of(rows: Sequence[PlanRow]) -> PlanTotals:
         judge=_sum_of(row.judge for row in rows),
         cost=None if unpriced and not any(costs) else math.fsum(costs),
         unpriced=unpriced,
-        unbounded=tuple(f"{row.experiment} × {row.model}" for row in rows if row.unbounded),
         minutes=None
-        if unlimited and not any(minutes.values())
+        if any(row.minutes is None for row in rows)
         else max(minutes.values(), default=0.0),
-        unlimited=unlimited,
         mark=worst(row.estimate.mark for row in rows),
     )
 
@@ -172,8 +156,6 @@ class PlanJob:
     trials: Sequence[Trial]
     prospects: tuple[Prospect, ...] = ()
     problem: str = ""
-    outdated: tuple[str, ...] = ()
-    allocation: Allocation | None = None
 
 
 def plan_recording(
@@ -273,8 +255,6 @@ class _Planner:
             design=job.design.name,
             cassette=f"{experiment.id}/{file_stem(model)}",
             simulated=is_simulated(model),
-            unpinned=is_unpinned(model, self.roster.entry(model)),
-            unfinished=self.mode != "all" and cassette.unfinished,
             trials=len(job.trials),
             recorded_trials=len(job.trials) - len(missing),
             missing_trials=len(missing),
@@ -283,22 +263,11 @@ class _Planner:
             judge_model=roles.judge,
             cost=None if unpriced else self._cost(calls),
             unpriced=unpriced,
-            unbounded=bool(missing) and self._is_unbounded(experiment, roles),
             minutes=self._minutes(experiment, calls),
             estimate=estimate,
             prospects=job.prospects,
             passes=passes(job.prospects) if job.prospects else None,
-            outdated=job.outdated,
-            allocation=job.allocation,
         )
-
-    def _is_unbounded(self, experiment: Experiment, roles: ModelRoles) -> bool:
-        """True if a reply that costs something may be of any length."""
-        for model, parameters in called_models(experiment, roles):
-            price = self.roster.entry(model).price
-            if price is not None and price.output and parameters.max_output_tokens is None:
-                return True
-        return False
 
     def _cost(self, calls: Mapping[str, Calls]) -> float:
         prices = ((self.roster.entry(name).price, each) for name, each in calls.items())

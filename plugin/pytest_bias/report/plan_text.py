@@ -67,16 +67,15 @@ def _heading(row: PlanRow, plan: RecordingPlan) -> str:
 
 def _cells(of: PlanRow | PlanTotals) -> tuple[str, ...]:
     mark: Mark = of.estimate.mark if isinstance(of, PlanRow) else of.mark
-    # What has no price, or no limit, is not in a sum.
+    # What has no price is not in a sum.
     costs: Mark = "at least" if of.unpriced else mark
-    lasts: Mark = "at least" if isinstance(of, PlanTotals) and of.unlimited else mark
     said = of.subject.output_tokens + of.judge.output_tokens
     asked = of.subject.input_tokens + of.judge.input_tokens
     return (
         *(f"{n:,}" for n in (of.trials, of.recorded_trials, of.missing_trials)),
         *(_number(n, SIGNS[mark]) for n in (of.subject.calls, of.judge.calls, asked, said)),
         "no price" if of.cost is None else _money(of.cost, SIGNS[costs]),
-        "no limit" if of.minutes is None else _minutes(of.minutes, SIGNS[lasts]),
+        "no limit" if of.minutes is None else _minutes(of.minutes, SIGNS[mark]),
     )
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..cassettes.staleness import dated
 from ..cassettes.store import cassette_path
 from ..contrasts.cases import Case, Registered, trials_needed
 from ..contrasts.power import Prospect, prospect_of
@@ -191,31 +189,18 @@ def make_plan(project: Project, cases: Iterable[Case]) -> RecordingPlan:
 
 
 def _plan_job(project: Project, case: Case, trials: tuple[Trial, ...]) -> PlanJob:
-    """Prospects of each hypothesis, and why its trials fail or its recording is outdated."""
-    experiment, recordings, problem = case.experiment, project.recordings, ""
-    analysis, recording = None, None
+    """Prospects of each hypothesis, at the spread that is recorded, and why its trials fail."""
+    of, problem = case.experiment, ""
+    found: Mapping[str, Estimate | None] = {}
     try:
-        analysis = project.analysed(case)
-        recording = analysis.recording
+        found = {each.id: each.finding for each in project.analysed(case).verdicts}
     except Exception as error:  # noqa: BLE001  (the author's code: its cases show the traceback)
         if not isinstance(error, BiasError):
             problem = f"its protocol fails with {type(error).__name__}: {error}"
-        with suppress(BiasError, OSError):  # of what is recorded in part only the age is known
-            source = recordings.source_of(case)
-            recording = dated(source.recording, [*source.exchanges])
-    outdated = None if recording is None else recordings.stale(case, recording)
-    allocation = project.allocation(experiment.id)
-    estimates = {} if analysis is None else {each.id: each.finding for each in analysis.verdicts}
-    return PlanJob(
-        experiment,
-        case.model,
-        case.design,
-        trials,
-        prospects_of(project.registry[experiment.id], case.design, allocation, estimates),
-        problem,
-        () if outdated is None else outdated.reasons,
-        allocation=allocation,
+    prospects = prospects_of(
+        project.registry[of.id], case.design, project.allocation(of.id), found
     )
+    return PlanJob(of, case.model, case.design, trials, prospects, problem)
 
 
 def prospects_of(

@@ -18,15 +18,9 @@ from pytest_bias.settings.settings import Limits, RecordMode
 
 from ..factories import MODEL, ask_twice, experiment, record
 
-UNBOUNDED = "openai/talkative"
 BOUNDED = Parameters(max_output_tokens=50)
 PRICE = Price(1000.0, 2000.0)
-ROSTER = Roster(
-    {
-        MODEL: ModelEntry(price=PRICE, requests_per_minute=5),
-        UNBOUNDED: ModelEntry(price=PRICE),
-    }
-)
+ROSTER = Roster({MODEL: ModelEntry(price=PRICE, requests_per_minute=5)})
 
 
 def simulated(prompt: SimulatedPrompt) -> str | None:
@@ -64,10 +58,6 @@ def plan_of(
 @pytest.mark.parametrize(
     ("model", "given", "words", "times"),
     [
-        (UNBOUNDED, {"parameters": Parameters(), "budget": 1000.0},
-         "--bias-budget refuses, for want of max_output_tokens in the roster: tiny × openai/", 1),
-        (UNBOUNDED, {"parameters": Parameters(), "budget": 1000.0}, "would stop the recording", 0),
-        (UNBOUNDED, {"parameters": Parameters()}, "max_output_tokens", 0),
         (MODEL, {"budget": 0.1}, "--bias-budget=0.1 would stop the recording before its end.", 1),
         (MODEL, {"budget": 0.2}, "--bias-budget", 0),
         (MODEL, {"answers": False}, "≥ 6", 1),
