@@ -14,6 +14,9 @@ from .design import Trial, frozen_mapping
 from .fields import forbid, need, need_number
 
 Role = Literal["system", "user", "assistant"]
+NO_REPLY = frozenset({"refusal", "content_filter", "prompt_too_long", "schema_broken"})
+"""Ends of what is no reply, and the reasons for which such a trial is missing."""
+
 TRUNCATED = "truncated"
 """Reason of a reply that is invalid since the limit on tokens ended it."""
 
@@ -126,8 +129,8 @@ class Place:
 class Completion:
     """A model's answer, alike for all providers.
 
-    ``finish`` is how it ended: ``stop`` and ``length`` are ends of a reply, ``content_filter`` and
-    ``refusal`` of none. Any other word is the provider's own, and no end that is known.
+    ``finish`` is how it ended: ``stop`` and ``length`` are ends of a reply, :data:`NO_REPLY` of
+    none. Any other word is the provider's own, and no end that is known.
     ``served_model`` is the model that the provider says answered, empty where it does not say.
     ``usage`` holds token counts (``input``, ``output``), ``latency`` is in seconds without
     queueing and failed attempts (None where the provider cannot tell), ``body`` is the reply as

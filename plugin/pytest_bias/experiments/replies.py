@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from ..errors import BadDesign, InvalidReply
 from .canonical import TwiceNamed, once_each
 from .design import frozen
-from .messages import TRUNCATED, Message
+from .messages import NO_REPLY, TRUNCATED, Message
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, GetCoreSchemaHandler, ValidationError
@@ -187,13 +187,12 @@ def _is_json(text: str) -> bool:
 def accept_text(text: str, finish: str, check: Callable[[str], None] | None = None) -> str:
     """``text`` itself when it says something, and ``check`` has nothing against it.
 
-    Raises InvalidReply ``refusal`` or ``content_filter`` when the provider says so,
+    Raises InvalidReply ``refusal``, ``content_filter`` … when the provider says so,
     ``unknown_end_WORD`` when it ended it by another WORD than its whole replies, ``empty`` for
     white space.
     """
     if finish not in ("stop", "length"):
-        told = finish in ("refusal", "content_filter")
-        raise InvalidReply(finish if told else f"unknown_end_{finish}")
+        raise InvalidReply(finish if finish in NO_REPLY else f"unknown_end_{finish}")
     if not text.strip():
         raise InvalidReply(TRUNCATED if finish == "length" else "empty")
     _apply(check, text)

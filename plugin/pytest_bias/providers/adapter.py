@@ -10,14 +10,14 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
-from http import HTTPStatus
 from typing import Any
 
 from ..errors import CallFailed
 from ..experiments.messages import Completion, Parameters, Request, token_count
 from .base import Call
 from .client import Client, Unsent
-from .failures import error_within, is_filtered, reply_failure, unencodable
+from .failures import error_within, reply_failure, unencodable
+from .outcomes import prompt_outcome
 from .sdk import cache_header, now, parsed
 
 _SCHEMA_NAMES = (
@@ -138,8 +138,7 @@ class Adapter(ABC):
                 body = client.secrets.purged(_json(response))
             except ValueError:
                 body = client.secrets.purged(response.text)
-            # Where a filter stopped it, it was answered: the next prompt may not be refused.
-            if response.status_code != HTTPStatus.BAD_REQUEST or not is_filtered(body):
+            if prompt_outcome(body) is None:
                 return client.error_response(name, response, body, sent)
         else:
             try:
@@ -153,7 +152,7 @@ class Adapter(ABC):
 
     def _failure_within(self, name: str, body: object) -> CallFailed | None:
         """The failure that stands in a body with the status of a reply."""
-        if not isinstance(body, dict) or is_filtered(body):
+        if not isinstance(body, dict) or prompt_outcome(body) is not None:
             return None
         return error_within(name, body, self.what, self._client.redacted)
 
@@ -180,13 +179,16 @@ def completion(
 ) -> Completion | CallFailed:
     """The completion that ``read`` makes of the ``body`` of a response, which should be ``what``.
 
-    Where a filter stopped the prompt or the reply it is empty.
+    Of an error it is what :func:`.outcomes.prompt_outcome` says.
     """
+    outcome = prompt_outcome(body)
+    if outcome is not None and isinstance(body, list):
+        (body,) = body
     if not isinstance(body, dict):
         return reply_failure(model, what, TypeError())
     try:
         return replace(
-            Completion("", "content_filter", "") if is_filtered(body) else read(body),
+            read(body) if outcome is None else Completion(*outcome, served_model=""),
             # The time of the attempt, without queueing.
             latency=round(response.elapsed.total_seconds(), 6),
             recorded_at=now(),

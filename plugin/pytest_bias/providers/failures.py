@@ -195,34 +195,6 @@ def refused_parameter(
     return None if parameter == "schema" and within else parameter
 
 
-# Azure documents content_filter, OpenAI bio_policy and misalignment_policy_violation. The others
-# are known from what users of the vendors report in public: OpenAI's content_policy_violation and
-# invalid_prompt ("your prompt was flagged as potentially violating our usage policy"; gateways use
-# that code for malformed requests too, so its message decides), Anthropic's "Output blocked by
-# content filtering policy", and LiteLLM's name for all of these.
-_FILTERS = {
-    "content_filter",
-    "content_policy_violation",
-    "bio_policy",
-    "misalignment_policy_violation",
-}
-_FLAGGED = re.compile(r"flagged|polic(?:y|ies)|safety", re.IGNORECASE)
-_BLOCKED = re.compile(r"content filtering policy|ContentPolicyViolationError", re.IGNORECASE)
-_REPLIES = {"choices", "output", "content", "candidates"}
-"""Fields of a body that is a reply, at one vendor or another."""
-
-
-def is_filtered(body: object) -> bool:
-    """True if ``body`` is an error by which any vendor says that a filter stopped the call."""
-    if not isinstance(body, dict):
-        return False
-    error = body.get("error") or ({} if _REPLIES & body.keys() else body)
-    details, message = error_details(error), error_message(error)
-    codes = {code for name in ("code", "type") if isinstance(code := details.get(name), str)}
-    flagged = "invalid_prompt" in codes and _FLAGGED.search(message) is not None
-    return bool(codes & _FILTERS) or flagged or _BLOCKED.search(message) is not None
-
-
 # --- details of Google's errors, as in google/rpc/error_details.proto ---------------------------
 
 

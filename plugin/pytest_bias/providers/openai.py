@@ -15,7 +15,8 @@ from ..experiments.messages import Completion, Request
 from .adapter import Adapter, counts, end_of, parameter_fields, text_of, text_of_parts
 from .base import DEFAULT_WIRE, Call, Endpoint, Provider, ProviderContext, api_key
 from .client import Client, GeneratedClient, Vendor, base_url
-from .failures import error_details, error_within, is_filtered
+from .failures import error_details, error_within
+from .outcomes import prompt_outcome
 from .sdk import vendor_seed
 
 OPENAI = Vendor(
@@ -182,7 +183,7 @@ class OpenAIResponses(Adapter):
         )
 
     def _failure_within(self, name: str, body: object) -> CallFailed | None:
-        if not isinstance(body, dict) or body.get("status") != "failed" or is_filtered(body):
+        if not isinstance(body, dict) or body.get("status") != "failed" or prompt_outcome(body):
             return super()._failure_within(name, body)
         error = error_details(body.get("error"))
         code, message = str(error.get("code")), str(error.get("message"))

@@ -15,9 +15,10 @@ import pytest
 import respx
 from bias_tests.linguistic_audit.experiment import LINGUISTIC_AUDIT
 
-from pytest_bias.errors import BadSetting, BiasError, CallFailed, MissingPackage
+from pytest_bias.errors import BadSetting, BiasError, CallFailed, InvalidReply, MissingPackage
 from pytest_bias.experiments.canonical import compact, dumps
 from pytest_bias.experiments.messages import Completion, Parameters, Request
+from pytest_bias.experiments.replies import accept_text
 from pytest_bias.providers.base import (
     Call,
     Endpoint,
@@ -112,13 +113,103 @@ def test_a_reply_is_read_as_json_whatever_charset_its_header_names(
 
 @rows("filters")
 def test_what_a_filter_stops_was_answered(line: Line, row: tuple[str, dict[str, Any]]) -> None:
-    line.answers(400, json=row[1])
-    completion = line.ask()
-    assert (completion.text, completion.finish, completion.usage) == ("", "content_filter", {})
-    assert (completion.served_model, completion.body) == ("", row[1])
-    for status, kind in ((403, "fatal"), (500, "transient")):
+    for status in (400, 403, 451, 500, 200):
         line.answers(status, json=row[1])
-        assert line.failed().kind == kind
+        completion = line.ask()
+        assert (completion.text, completion.finish, completion.usage) == ("", "content_filter", {})
+        assert (completion.served_model, completion.body) == ("", row[1])
+
+
+def quoted(raw: str) -> object:
+    """An error of a provider behind OpenRouter."""
+    return {"message": "Provider returned error", "code": 400, "metadata": {"raw": raw}}
+
+
+# an error of any vendor, which gateways pass on over any wire → how the prompt ended
+OUTCOMES: dict[str, tuple[int, object, str]] = {
+    "OpenRouter's moderation": (
+        403,
+        {"code": 403, "message": 'Your input was flagged for "violence". It needs moderation.'},
+        "content_filter",
+    ),
+    "OpenRouter's quote": (400, quoted('{"error": "DataInspectionFailed"}'), "content_filter"),
+    "OpenRouter's quote of a text": (400, quoted("the prompt is too long"), "prompt_too_long"),
+    "xAI": (403, "Content violates usage guidelines. API key ID: k", "content_filter"),
+    "Alibaba": (400, {"code": "data_inspection_failed", "message": "Stopped."}, "content_filter"),
+    "Azure within": (
+        400,
+        {"message": "no", "innererror": {"code": "ResponsibleAIPolicyViolation"}},
+        "content_filter",
+    ),
+    "DeepSeek": (400, {"message": "Content Exists Risk"}, "content_filter"),
+    "Moonshot": (400, {"type": "content_filter", "message": "High risk."}, "content_filter"),
+    "new-api": (400, "input contains sensitive words: [x]", "content_filter"),
+    "Zhipu": (400, {"code": "1301", "message": "unsafe"}, "content_filter"),
+    "a guardrail": (422, "Violated guardrail policy", "content_filter"),
+    "the law": (451, "The prompt was blocked by the safety system.", "content_filter"),
+    "OpenAI's window": (400, {"code": "context_length_exceeded"}, "prompt_too_long"),
+    "vLLM's window": (
+        400,
+        "This model's maximum context length is 8 tokens. However, you requested 9 tokens.",
+        "prompt_too_long",
+    ),
+    "Anthropic's window": (400, "prompt is too long: 9 tokens > 8 maximum", "prompt_too_long"),
+    "Google's window": (
+        400,
+        "The input token count (9) exceeds the maximum number of tokens allowed (8).",
+        "prompt_too_long",
+    ),
+    "llama.cpp's window": (
+        400,
+        {"type": "exceed_context_size_error", "message": "the request is too large"},
+        "prompt_too_long",
+    ),
+    "LiteLLM's window": (500, "litellm.ContextWindowExceededError: x", "prompt_too_long"),
+}
+
+
+@pytest.mark.parametrize(("status", "error", "end"), OUTCOMES.values(), ids=OUTCOMES)
+def test_an_error_about_its_prompt_is_an_outcome_of_it(
+    line: Line, status: int, error: object, end: str
+) -> None:
+    for answered in (status, 200):
+        line.answers(answered, json={"error": error})
+        completion = line.ask()
+        assert (completion.text, completion.finish) == ("", end)
+    line.answers(status, json=[{"error": error}])
+    assert (line.ask().finish, line.ask().body) == (end, {"error": error})
+
+
+DENIED = {
+    "a key": (401, "Incorrect API key provided."),
+    "a permission": (403, "The caller does not have permission to execute this operation."),
+    "an account": (403, "Your account was disabled for violations of our usage policies."),
+    "a resource": (403, "Your resource has been blocked: it may violate our content policy."),
+    "a model": (403, "Your project has no access to this model."),
+    "a limit that is too large": (
+        400,
+        "'max_tokens' is too large: 9. This model's maximum context length is 8 tokens.",
+    ),
+    "a rate": (413, "Request too large: input tokens per minute exceed the limit."),
+}
+
+
+@pytest.mark.parametrize(("status", "message"), DENIED.values(), ids=DENIED)
+def test_what_is_denied_whatever_the_prompt_stays_fatal(
+    line: Line, status: int, message: str
+) -> None:
+    line.refuses(status, message)
+    assert line.failed().fatal
+
+
+@pytest.mark.parametrize("text", ["it takes nine minutes", "", '{"score": 5}'])
+def test_what_a_gateway_refuses_of_the_model_s_is_kept_and_no_reply(line: Line, text: str) -> None:
+    said = {"message": "Failed to generate JSON.", "code": "json_validate_failed"}
+    line.answers(400, json={"error": {**said, "failed_generation": text}})
+    completion = line.ask(Request(REQUEST.messages, Parameters(), "Score", SCHEMA))
+    assert (completion.text, completion.finish) == (text, "schema_broken")
+    with pytest.raises(InvalidReply, match=r"^schema_broken$"):
+        accept_text(completion.text, completion.finish)
 
 
 @rows("usages")

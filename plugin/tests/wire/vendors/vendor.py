@@ -70,7 +70,7 @@ class Vendor:
 
     finishes: Mapping[str, tuple[Body, str, str]]
     filters: Mapping[str, Body] = field(default_factory=dict)
-    """Bodies of HTTP 400 that are an answer: a filter stopped the prompt or the reply."""
+    """Bodies of errors that are an answer: a filter stopped the prompt or the reply."""
     usage: str = "usage"
     """The field of a reply that counts tokens."""
     usages: tuple[tuple[object, dict[str, int]], ...]

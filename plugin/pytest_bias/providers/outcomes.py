@@ -1,0 +1,111 @@
+"""Errors that are the outcome of their prompt: a filter's, a prompt too long, a broken schema.
+
+They are no failure of the call: the next prompt may be answered. What vendors, gateways and
+servers say is known from their documentation, or from what their users report in public.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from .failures import error_details, error_message
+from .sdk import parsed
+
+_FILTERED, _TOO_LONG, _BROKEN = "content_filter", "prompt_too_long", "schema_broken"
+
+_CODES = {
+    code: end
+    for end, codes in {
+        _FILTERED: "content_filter content_policy_violation bio_policy moderation_blocked "
+        "misalignment_policy_violation responsibleaipolicyviolation data_inspection_failed "
+        "datainspectionfailed sensitive_words_detected prompt_blocked prohibited_content "
+        "guardrail_intervened 1301",
+        _TOO_LONG: "context_length_exceeded string_above_max_length exceed_context_size_error "
+        "tokens_limit_reached prompt_too_long model_max_prompt_tokens_exceeded",
+    }.items()
+    for code in codes.split()
+}
+"""A vendor's own word for an error → what it is of its prompt: those of Azure, OpenAI, Alibaba,
+new-api, Google, Zhipu, llama.cpp and GitHub."""
+
+# A filter acts, and says by what it does.
+_ACTS = re.compile(
+    r"violat|flagged|block|reject|trigger|detect|refus|filtered|contain|interven|inspect",
+    re.IGNORECASE,
+)
+_BY_WHAT = re.compile(
+    r"(?:content|usage|safety|acceptable.use|responsible.ai)(?: \w+)? "
+    r"(?:polic(?:y|ies)|guidelines|practices|filters?|system)|moderation|guardrail|safety_check|"
+    r"data inspection|(?:unsafe|inappropriate|harmful|(?<!-)sensitive)(?: or \w+)? "
+    r"(?:content|words?|information|prompt|input|output)",
+    re.IGNORECASE,
+)
+_BY_NAME = re.compile(
+    r"ContentPolicyViolation|DataInspectionFailed|content exists risk|敏感内容", re.IGNORECASE
+)
+_DENIED = re.compile(
+    r"\b(?:account|organi[sz]ation|resource|access|project|subscription|key)\b[^.]{0,40}"
+    r"(?:disabled|deactivated|suspended|terminated|banned|blocked|revoked|restricted)",
+    re.IGNORECASE,
+)
+"""What is refused to the user, whatever the prompt, for policies too."""
+
+_LENGTH = r"(?:context[ _](?:length|window|size|limit)|prompt|input|messages)"
+_NO_ROOM = re.compile(
+    r"ContextWindowExceeded|maximum (?:allowed )?(?:context|prompt|model|input) length|"
+    rf"\b{_LENGTH}\b[^.]{{0,60}}(?:exceed|too long|longer than|too many tokens)|"
+    r"exceed[^.]{0,60}(?:context (?:length|window|size|limit)|model token limit)|"
+    r"reduce the length of the (?:messages|input|prompt)|too many input tokens",
+    re.IGNORECASE,
+)
+_OF_ANOTHER = re.compile(r"max\w*_tokens\W[^.]{0,40}too large|per.(?:minute|day)", re.IGNORECASE)
+"""What is too much here is the limit of the reply, or a rate."""
+
+_REPLIES = {"choices", "output", "content", "candidates"}
+"""Fields of a body that is a reply, at one vendor or another."""
+
+
+def prompt_outcome(body: object) -> tuple[str, str] | None:
+    """Text and end of the reply that ``body`` stands for, an error; None where it is no outcome.
+
+    The text is the model's own where a gateway refused it, as no JSON of the schema, else ''.
+    """
+    if isinstance(body, list) and len(body) == 1:  # as Google's gateways send it
+        body = body[0]
+    if not isinstance(body, dict):
+        return None
+    error = body.get("error") or ({} if _REPLIES & body.keys() else body)
+    details, message = error_details(error), error_message(error)
+    said = details.get("failed_generation")  # Groq's
+    if isinstance(said, str):
+        return said, _BROKEN
+    known = (_CODES[code] for code in _codes(details) if code in _CODES)
+    end = next(known, None) or _in_words(message)
+    return ("", end) if end else prompt_outcome(_quoted(details))
+
+
+def _in_words(message: str) -> str | None:
+    if _DENIED.search(message):
+        return None
+    if _BY_NAME.search(message) or (_ACTS.search(message) and _BY_WHAT.search(message)):
+        return _FILTERED
+    return _TOO_LONG if _NO_ROOM.search(message) and not _OF_ANOTHER.search(message) else None
+
+
+def _codes(details: Mapping[str, Any]) -> list[str]:
+    """The words for an error, and for what Azure says is within it."""
+    inner = details.get("innererror")
+    both = (details, inner if isinstance(inner, dict) else {})
+    return [str(each[name]).lower() for each in both for name in ("code", "type") if name in each]
+
+
+def _quoted(details: Mapping[str, Any]) -> object:
+    """The error of the provider behind OpenRouter, which quotes it."""
+    metadata = details.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, dict) else None
+    try:
+        return parsed(raw) if isinstance(raw, str) else raw
+    except ValueError:
+        return {"message": raw}
