@@ -16,7 +16,6 @@ from ..experiments.canonical import plain
 from ..settings.model_names import file_stem
 from ..stats.results import Interval
 from ..verdicts.analysis import Analysis
-from ..verdicts.explanation import explanation
 from ..verdicts.verdict import Verdict
 from ..verdicts.wording import (
     interval_text,
@@ -239,7 +238,6 @@ def _hypothesis(row: PageRow) -> PageValue:
         "claim": verdict.claim,
         "settle": capital(verdict.next_step),
         "facts": [fact for fact in _facts(verdict) if fact[1]],
-        "plain": [*explanation(verdict)],
         "published": [*published_numbers(verdict)],
         "shown": [_ends(interval) for interval in verdict.shown],
         "wide": _ends(finding.interval) if finding and finding.interval else None,

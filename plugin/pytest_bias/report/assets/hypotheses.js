@@ -84,7 +84,6 @@ const hypothesisView = (e, m, name, q) => {
     interval(alike) || h("p.remark", row.text ? `${row.text}: without a margin there is nothing to draw it over.` : "There is no estimate."),
     table("Each model", ["Model", "Verdict", "Estimate and the interval that decides", "Margin", "Units"], alike.map(each => [a(address(each), each.m), h("td", badge(each.label, each.tone)), each.text || "–", each.within, each.units])),
     more,
-    h("h2", "In plain words"), h("ul", row.plain.map(line => h("li", line))),
     pairs(row.facts),
     row.notes.length > 0 && h("ul", row.notes.map(note => h("li.remark", note))),
     row.analyses.length > 0 && folded("Method: the primary and the published analysis", table("Two analyses of the same replies. The published one never gates.", ["", "Primary", "Published"], row.analyses)),
