@@ -51,7 +51,7 @@ def levels(values: Mapping[str, object], text: str, **changes: Any) -> Experimen
 
 def leaks(of: Experiment) -> list[tuple[str, str]]:
     """What labels are shown, and of what."""
-    pattern = r"shows the subject '(.+?)', (?:a label of|the id of the) ([^:]+): "
+    pattern = r"shows the subject '(.+?)', a label of ([^:]+): "
     return [(each[1], each[2]) for each in _matched(pattern, of)]
 
 
@@ -189,18 +189,6 @@ def test_the_label_of_an_item() -> None:
     assert leaks(of) == [("senior_nurse", "items 'job'")]
 
 
-def test_ids_in_the_prompt() -> None:
-    group = Factor("group", {"f": 1, "m": 2})
-    style = Factor("style", {"p": 3, "q": 4})
-    text = "Rate {trial.condition.values}, {trial.condition.id}."
-    found = leaks(design(template(text), group, style))
-    assert found == [(f"{g}-{s}", "condition") for g in "fm" for s in "pq"]
-    items = Items("job", {"nurse": 1, "chef": 2})
-    found = leaks(design(template("{trial.id} {value} {trial.item_value}"), group, items=items))
-    assert found == [(f"{g}/{i}", "trial") for g in "fm" for i in ("nurse", "chef")]
-
-
-LEAST, MOST = Factor("least", {"1": 1, "3": 3}), Factor("most", {"6": 6, "9": 9})
 NAMED = Factor(
     "group", {"set_a": {}, "set_b": {}}, exemplars={"set_a": ["set_a", "Ada"], "set_b": ["Bob"]}
 )
@@ -216,12 +204,6 @@ HONEST = {
     ),
     "unicode": levels({"greek": "αβγ", "odd": "\udc80 \x1b[0m"}, "{value}"),
     "an exemplar": design(template("Rate {value}."), NAMED),
-    "values side by side": design(template("{trial[least]}-{trial[most]} months?"), LEAST, MOST),
-    "a value and an item side by side": design(
-        template("{trial[least]}/{trial.item_value} of it?"),
-        LEAST,
-        items=Items("part", {"2": 2, "4": 4}),
-    ),
     "a word of an item": levels(
         {"snake_case": 1, "other": 2},
         "{value}: {trial.item_value}",

@@ -9,9 +9,11 @@ Of what cannot be carried out nothing is said: its cases will.
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import permutations
 from types import NoneType
 
@@ -22,7 +24,6 @@ from ..fields import author_line
 from ..measures import check_storable
 from ..records import Outcome, record_of
 from ..replay import JUDGE, SUBJECT, Answers, PendingRequest, Walk, carry_out, simulated_answers
-from .leaks import Prompt, labels_shown
 
 SEEDS = 5
 """Courses a conversation is given before two that never differed are called the same: what a
@@ -34,7 +35,40 @@ LISTED = 5
 _LONGEST = 60
 """Replies after which a trial is given up: a protocol may ask until it is content."""
 
+_AROUND = 25
+"""Characters of the prompt that are quoted on either side."""
+
 _PLAYERS = ModelRoles(f"simulated/{SUBJECT}", f"simulated/{JUDGE}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Prompt:
+    """All the subject reads in a trial, what of it stands there before any reply, and replies."""
+
+    trial: Trial
+    text: str
+    opening: str
+    replies: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Label:
+    """A label that a prompt must not show, and what it names.
+
+    ``stimuli`` are words that are meant to be read; ``label_of`` gives the label of the same kind
+    that any trial has.
+    """
+
+    text: str
+    of: str
+    label_of: Callable[[Trial], str | None]
+    stimuli: Collection[object] = ()
+
+    def find(self, text: str) -> re.Match[str] | None:
+        """The first place in ``text`` that has it as a whole word, in any case."""
+        if self.text.lower() not in text.lower():
+            return None  # most have not: a search by pattern would take longer
+        return re.search(rf"(?<!\w){re.escape(self.text)}(?!\w)", text, re.IGNORECASE)
 
 
 class _Rehearsal(Walk):
@@ -48,11 +82,11 @@ class _Rehearsal(Walk):
         self.put = [each for each in asked if each.place.attempt == 1]
 
     @property
-    def prompt(self) -> Prompt:
+    def prompt(self) -> _Prompt:
         """Return all that the subject read, what no reply goes before, and the replies."""
         first = [at for at in self.put if {*at.place.branch[::2], at.place.turn} == {1}]
         replies = "\n".join(completion.text for _, completion in self.answered)
-        return Prompt(self.trial, _text(self.put), _text(first), replies)
+        return _Prompt(self.trial, _text(self.put), _text(first), replies)
 
 
 def faults(experiment: Experiment) -> tuple[BiasError, ...]:
@@ -91,7 +125,7 @@ def _faults(experiment: Experiment) -> tuple[BiasError, ...]:
             not_blind.setdefault((walk.error.factor, walk.error.level), walk.error)
     prompts = [walk.prompt for walk in walks if walk.put]
     same = _same(experiment, walks, trials[0])
-    return (*not_blind.values(), *same, *labels_shown(experiment, prompts))
+    return (*not_blind.values(), *same, *_labels_shown(experiment, prompts))
 
 
 def format_faults(found: Sequence[BiasError]) -> str:
@@ -196,6 +230,70 @@ def _alike(walks: Sequence[_Rehearsal]) -> list[list[_Rehearsal]]:
             put = tuple(each.request.messages for each in walk.put)
             groups.setdefault((walk.trial.item, put), []).append(walk)
     return [group for group in groups.values() if len(group) > 1]
+
+
+def _labels_shown(experiment: Experiment, prompts: Sequence[_Prompt]) -> Iterator[BadDesign]:
+    """Labels that a prompt shows, each once.
+
+    What the subject is meant to read stands in the values of levels and items and in exemplars. A
+    label of one word may stand in a prompt by chance: only those written as identifiers count.
+    """
+    settled: set[tuple[str, str]] = set()
+    for prompt in prompts:
+        for label in _labels(experiment, prompt.trial):
+            at = label.find(prompt.text)
+            if at is None or (label.of, label.text) in settled:
+                continue
+            read = " ".join(prompt.text.split())
+            meant = (" ".join(each.split()) for each in label.stimuli if isinstance(each, str))
+            if any(label.find(each) and each in read for each in meant):
+                continue
+            if not label.find(prompt.opening) and label.find(prompt.replies):
+                continue  # the subject's own words
+            settled.add((label.of, label.text))
+            if not _shown_elsewhere(label, prompts):
+                yield BadDesign(
+                    what=experiment.id, problem=_problem(experiment, prompt, label, at)
+                )
+
+
+def _problem(experiment: Experiment, prompt: _Prompt, label: _Label, at: re.Match[str]) -> str:
+    trial = prompt.trial
+    where = f"condition {trial.condition.id!r}"
+    where += f" (item {trial.item!r})" if trial.item is not None else ""
+    shown = f"{label.text!r}, a label of {label.of}"
+    if experiment.retention == "raw":  # else no text may stand in an error either
+        shown += f": {prompt.text[max(at.start() - _AROUND, 0) : at.end() + _AROUND]!r}"
+    return (
+        f"{where} shows the subject {shown}. It tells what is being tested: take it out of the "
+        "prompt; words meant to be read belong into the level's value"
+    )
+
+
+def _shown_elsewhere(label: _Label, prompts: Sequence[_Prompt]) -> bool:
+    """True if some prompt of every other level or item shows it: that tells none apart."""
+    shows: dict[str | None, bool] = {}
+    for prompt in prompts:
+        other = label.label_of(prompt.trial)
+        if other != label.text and not shows.get(other, False):
+            shows[other] = label.find(prompt.text) is not None
+    return bool(shows) and all(shows.values())
+
+
+def _labels(experiment: Experiment, trial: Trial) -> Iterator[_Label]:
+    """The labels of a trial that are written as identifiers are."""
+    for name, level in trial.condition.levels.items():
+        if "_" in level:
+            stimuli = (trial.condition[name], trial.exemplars.get(name))
+            level_of = partial(_level, name)
+            yield _Label(level, f"factor {name!r}", level_of, stimuli)
+    if trial.item is not None and experiment.items is not None and "_" in trial.item:
+        of = f"items {experiment.items.name!r}"
+        yield _Label(trial.item, of, lambda each: each.item, (trial.item_value,))
+
+
+def _level(factor: str, trial: Trial) -> str:
+    return trial.condition.levels[factor]
 
 
 def find_twins(outcomes: Mapping[str, Sequence[Outcome | None]]) -> dict[str, str]:
