@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from ..errors import BadDesign, InvalidReply
@@ -25,12 +26,22 @@ ReplyPolicy = Literal["strict", "lenient"]
 Structured = TypeVar("Structured", bound="BaseModel")
 Checked = TypeVar("Checked")
 
-REFUSAL = re.compile(
-    r"\b(?:I(?:['’]m| am)? (?:cannot|can['’]t|can not|unable|not able|won['’]t|will not"
-    r"|must decline)"
-    r"|I(?:['’]m| am) (?:sorry|afraid)|as an? (?:AI|(?:large )?language model))\b",
-    re.IGNORECASE,
+
+def refusal_phrases(*kinds: str) -> tuple[str, ...]:
+    """Phrases of refusals in every language of ``refusals.json``.
+
+    Of the kind ``phrases`` are those that refuse wherever they stand, of ``instead`` those that do
+    in what stands in an answer's place.
+    """
+    file = Path(__file__).with_name("refusals.json")
+    languages = json.loads(file.read_text(encoding="utf-8")).values()
+    return tuple(phrase for each in languages for kind in kinds for phrase in each[kind])
+
+
+_REFUSING = "|".join(
+    r"\s+".join(map(re.escape, phrase.split())) for phrase in refusal_phrases("phrases", "instead")
 )
+REFUSAL = re.compile(rf"(?<!\w)(?:{_REFUSING})(?!\w)".replace("'", "['’]"), re.IGNORECASE)
 """Words that mark a reply that could not be parsed as a refusal; never applied to valid ones."""
 
 _JSON_STARTS = ("{", "[", "`")

@@ -69,6 +69,7 @@ INVALID: dict[str, tuple[str, str, str]] = {
     "ended by no end of the model's": (GOOD, "pause_turn", "unknown_end_pause_turn"),
     "filtered": ("", "content_filter", "content_filter"),
     "refusal in words": ("I'm sorry, but I can't help with that.", "stop", "refusal"),
+    "policy in words": ("This request violates our usage policies.", "stop", "refusal"),
     "refusing words around a number of its own": (
         "As an AI language model, I give no 5 months.",
         "stop",

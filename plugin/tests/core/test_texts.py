@@ -89,6 +89,7 @@ REFUSED = {
     "over a line break": f"Sadly I\r\ncannot help{LONG}",
     "at the very end": f"{LONG} I cannot",
     "in quotes": f"“I cannot”{LONG}",
+    "a policy": f"This request violates our usage policies{LONG}",
 }
 
 
