@@ -7,23 +7,20 @@ are the source's. A column of replicates only shows that no trial stands there t
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
 from types import MappingProxyType, SimpleNamespace
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING
 
-from pydantic import Field, TypeAdapter, ValidationError
-
-from ..experiments.design import LABEL, Design, trials_of
+from ..experiments.design import Design, trials_of
 from ..experiments.fields import one_line, shortened
-from ..experiments.measures import LONGEST_REASON, Measure, MeasureValue, kind_of
+from ..experiments.measures import MeasureValue
 from ..experiments.records import Exchange, Outcome
 from ..settings.roster import cell_text
 from .reader import WrongCell
+from .rules import label_rules, measure_rule, model_rule, reason_rule, time_rule
 
 if TYPE_CHECKING:
     from ..experiments.design import Trial
@@ -31,12 +28,10 @@ if TYPE_CHECKING:
     from ..experiments.layouts import TableRow
     from ..settings.roster import TableEntry
     from .reader import RawTable
+    from .rules import Rule
 
 MODEL = "model"
 """Column of who answered, unless the declaration names another."""
-
-Rule = Callable[[object], MeasureValue]
-"""Reads a cell; ValueError with what is wrong with it."""
 
 _OPTIONAL = ("experiment", "replicate", "missing", "collected_at", "served")
 _COUNTING = (MODEL, "replicate", "missing", "served")  # unread, they could change a verdict
@@ -141,16 +136,16 @@ class _Check:
                 for trial in trials_of(condition, experiment.factors, experiment.items, design)
             )
         }
-        labels = _label_rules(experiment)
+        labels = label_rules(experiment)
         self._labels = tuple(labels)
         self._rules: dict[str, Rule] = {
             **dict.fromkeys(_OPTIONAL, cell_text),
-            MODEL: _model_rule,
-            "missing": _reason_rule,
-            "collected_at": _time_rule,
+            MODEL: model_rule,
+            "missing": reason_rule,
+            "collected_at": time_rule,
             **labels,
             **{
-                m.name: _measure_rule(m, experiment, strict=table.typed)
+                m.name: measure_rule(m, experiment, strict=table.typed)
                 for m in measures
                 if m not in self._derived
             },
@@ -182,7 +177,7 @@ class _Check:
         if unknown := sorted(entry.columns.keys() - ours):
             has = f"{experiment.id} has {', '.join(sorted(ours))}"
             self._wrong_file(f"'columns' names {', '.join(unknown)}, and {has}")
-        for name, rule in (("collected_at", _time_rule), ("missing", _reason_rule)):
+        for name, rule in (("collected_at", time_rule), ("missing", reason_rule)):
             try:
                 rule(getattr(entry, name) or "")
             except ValueError as error:
@@ -338,90 +333,3 @@ def _labels(trial: Trial) -> tuple[str, ...]:
     """Return the labels of a trial's levels, exemplars and item, in the order of the rules."""
     item = () if trial.item is None else (trial.item,)
     return (*trial.condition.levels.values(), *trial.exemplars.values(), *item)
-
-
-def _label_rules(experiment: Experiment) -> dict[str, Rule]:
-    """Return the rules of the columns that place a row in the design."""
-
-    def rule(labels: Iterable[str], what: str) -> Rule:
-        known = tuple(dict.fromkeys(labels))
-
-        def read(cell: object) -> str:
-            if (text := cell_text(cell)) not in known:
-                problem = f"is no {what}: {', '.join(known)}"
-                raise ValueError(problem)
-            return text
-
-        return read
-
-    factors, items = experiment.factors, experiment.items
-    rules = {f.name: rule((*f.levels, *f.controls), f"level of {f.name}") for f in factors}
-    rules |= {f"{factor.name}_exemplar": cell_text for factor in factors if factor.exemplars}
-    if items is not None:
-        rules["item"] = rule((*items.items, *items.controls), items.name)
-    return rules
-
-
-def _model_rule(cell: object) -> str:
-    if not (text := cell_text(cell)) or text != text.strip() or not text.isprintable():
-        problem = "names no model"
-        raise ValueError(problem)
-    return text
-
-
-def _time_rule(cell: object) -> str:
-    if text := cell_text(cell):
-        try:
-            datetime.fromisoformat(text)
-        except ValueError:
-            problem = "is no time as 2026-02-05T13:51:23Z"
-            raise ValueError(problem) from None
-    return text
-
-
-def _reason_rule(cell: object) -> str:
-    text = cell_text(cell)
-    if text.lower() in ("true", "false"):
-        problem = (
-            "is true or false: it has to be a reason such as refusal, and empty where there is a "
-            "reply (values may translate it)"
-        )
-        raise ValueError(problem)
-    if text and (len(text) > LONGEST_REASON or not LABEL.fullmatch(text)):
-        problem = "is no label (lower-case letters and digits, joined by '_')"
-        raise ValueError(problem)
-    return text
-
-
-def _measure_rule(measure: Measure, experiment: Experiment, *, strict: bool) -> Rule:
-    """Return the rule of a measure, by what the protocol states, or else the measure's bounds."""
-    kind = kind_of(measure, experiment.protocol)
-    number = Annotated[float, Field(allow_inf_nan=False, multiple_of=1 if kind is int else None)]
-    free = kind not in (bool, int, float) and measure.bounds is None
-    adapter = TypeAdapter[Any](number | bool if free else bool if kind is bool else number)
-    low, high = measure.bounds or (-math.inf, math.inf)
-    unit = f" {measure.unit}" if measure.unit else ""
-
-    def read(cell: object) -> MeasureValue:
-        problem = ""
-        if measure.categories:
-            if measure.declares(text := cell_text(cell)):
-                return text
-            problem = f"is no {measure.name}: {', '.join(measure.listed)}"
-        else:
-            try:
-                value = cast("float | bool", adapter.validate_python(cell, strict=strict))
-            except ValidationError as error:
-                first = error.errors()[0]
-                whole = first["type"] == "multiple_of"
-                problem = "is no whole number" if whole else first["msg"].removeprefix("Input ")
-            else:
-                if low <= value <= high:
-                    return value
-                problem = (
-                    f"is not within {low:g} to {high:g}{unit}; if it stands for a reply that "
-                    "could not be read, leave the cell empty and say why (missing)"
-                )
-        raise ValueError(problem)
-
-    return read

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from ..errors import BadData, BadSetting, BiasError, NotRecorded, UnknownName
+from ..errors import BadData, BiasError, NotRecorded, UnknownName
 from ..experiments.canonical import compact, digest
 from ..experiments.design import Design, is_control
 from ..experiments.experiment import Experiment, ModelRoles
@@ -18,19 +17,17 @@ from ..experiments.fields import author_line, one_line
 from ..experiments.layouts import TableRow
 from ..experiments.measures import MISSING
 from ..experiments.records import Published, Recording
-from ..settings.roster import PUBLISHED, TABLE, Section, TableEntry, is_tabled
-from .check import MODEL, coverage, missing_columns, model_column, of_another, trials_of_table
+from ..settings.roster import TABLE, Section, TableEntry
+from .check import MODEL, coverage, missing_columns, of_another, trials_of_table
 from .reader import NO_ROWS, RawTable, WrongCell, read_files, read_frame, wrong_table
 
 if TYPE_CHECKING:
     from ..experiments.design import Condition
     from ..experiments.records import Exchange, Outcome
     from ..experiments.replay import PendingRequest
-    from ..settings.roster import Roster
-    from ..settings.settings import Settings
     from .reader import Source
 
-_Place = tuple[Section, str]
+TablePlace = tuple[Section, str]
 
 _SIMULATED = "simulated/"
 _UNSAID = (
@@ -107,7 +104,7 @@ class TableSource:
         if not found:
             held = sorted({outcome.trial.condition.id for outcome in self.outcomes})
             what = f"condition {condition.id} of {self.entry.experiment}"
-            raise _not_covered(self.model, what, held)
+            raise not_covered(self.model, what, held)
         return found
 
     def check_distinct(self, design: Design, condition: Condition | None = None) -> None:
@@ -137,7 +134,7 @@ def read_table(
     """
     given = entry or TableEntry(path=source_text(source), experiment=experiment.id)
     if isinstance(source, Path):
-        table, name = read_files(source, _pattern(experiment, given)), source.stem
+        table, name = read_files(source, pattern_of(experiment, given)), source.stem
     else:
         table, name = read_frame(source), "frame"
     given = replace(given, judge=given.judge or table.judge)
@@ -152,7 +149,7 @@ def read_table(
         words = f"read in the layout {layout!r}, which its columns tell"
         note = "; ".join(filter(None, (given.note, words)))
         given = replace(given, layout=layout, note=note)
-    return _sources(table, given, experiment, (TABLE, name), "")
+    return sources_of(table, given, experiment, (TABLE, name), "")
 
 
 def source_text(source: Source) -> str:
@@ -160,7 +157,8 @@ def source_text(source: Source) -> str:
     return str(source) if isinstance(source, Path) else f"pandas frame of {len(source):,} rows"
 
 
-def _pattern(experiment: Experiment, entry: TableEntry) -> str:
+def pattern_of(experiment: Experiment, entry: TableEntry) -> str:
+    """Return which files of a folder count, by the layout; UnknownName where there is none."""
     if entry.layout is None:
         files = [each.files for each in experiment.layouts.values() if each.files]
         return files[0] if len(files) == 1 else ""
@@ -170,8 +168,8 @@ def _pattern(experiment: Experiment, entry: TableEntry) -> str:
     return experiment.layouts[entry.layout].files
 
 
-def _sources(
-    given: RawTable, declared: TableEntry, experiment: Experiment, place: _Place, heading: str
+def sources_of(
+    given: RawTable, declared: TableEntry, experiment: Experiment, place: TablePlace, heading: str
 ) -> dict[str, TableSource]:
     """The replies of all models of a table; BadData with all that is wrong.
 
@@ -281,144 +279,8 @@ def _translated(row: TableRow, entry: TableEntry, names: Mapping[str, str]) -> T
     return row._replace(cells=cells | {ours: cells.get(names[ours]) for ours in names})
 
 
-class Tables:
-    """The tables that a roster declares, each read once in a process."""
-
-    def __init__(self, roster: Roster) -> None:
-        self._entries: dict[_Place, TableEntry] = {
-            **{(PUBLISHED, name): entry for name, entry in roster.tables.items()},
-            **{(TABLE, name): entry for name, entry in roster.own_tables.items()},
-        }
-        self._folder: Path = roster.folder
-        self._read: dict[_Place, RawTable] = {}
-        self._models: dict[_Place, list[str]] = {}
-        self._sources: dict[_Place, dict[str, TableSource]] = {}
-        self._added: dict[tuple[str, str], TableSource] = {}
-
-    def check(self, settings: Settings) -> None:
-        """Refuse subjects that no table has, and to record any.
-
-        Raises BadSetting, UnknownName or BadData for the first name that will not do.
-        """
-        old = settings.baseline or ""
-        for model in filter(is_tabled, (*settings.models, old)):
-            if not self._experiments(model):
-                raise self._unknown(model)
-            if model != old and (settings.plan or settings.record != "none"):
-                option = "--bias-plan" if settings.plan else f"--bias-record={settings.record}"
-                problem = f"{model} is a table of what was recorded: nobody can be asked again"
-                raise BadSetting(option=option, value=None, problem=problem)
-
-    def named(self, name: str, experiment: Experiment) -> Mapping[str, TableSource] | None:
-        """The replies in a table by the roster's name of it; None where there is no such name.
-
-        Raises BadSetting when two tables have the name, or that table is of another experiment, or
-        not one of its (BadData).
-        """
-        places = [place for place in self._entries if place[1] == name]
-        if not places:
-            return None
-        words = [*map(_heading, places)]
-        if len(places) > 1:
-            problem = f"{' and '.join(words)} have this name; rename one"
-        elif (of := self._entries[places[0]].experiment) != experiment.id:
-            problem = f"{words[0]} is of {of}, not of {experiment.id}"
-        else:
-            return self._checked(places[0], experiment)
-        raise BadSetting(option="--table", value=name, problem=problem)
-
-    def add(self, source: TableSource) -> None:
-        """Add the replies of a table that no roster declares."""
-        self._added[source.experiment.id, source.model] = source
-
-    def of(self, experiment: Experiment, model: str) -> TableSource:
-        """The replies of ``model`` to ``experiment``.
-
-        Raises NotRecorded when no table has any, and BadSetting when several have, or when one of
-        the experiment's is not what it is declared to be (BadData); then every problem of it is
-        named.
-        """
-        if (experiment.id, model) in self._added:
-            return self._added[experiment.id, model]
-        found = {
-            place: sources[model]
-            for place in self._places(model)
-            if self._entries[place].experiment == experiment.id
-            and model in (sources := self._checked(place, experiment))
-        }
-        if len(found) > 1:
-            names = " and ".join(map(_heading, found))
-            problem = f"{names} both have replies of it to {experiment.id}; rename it in one"
-            raise BadSetting(option="--bias-model", value=model, problem=problem)
-        if not found:
-            if not (held := self._experiments(model)):
-                raise self._unknown(model)
-            raise _not_covered(model, experiment.id, held)
-        return found.popitem()[1]
-
-    def _places(self, model: str) -> list[_Place]:
-        return [place for place in self._entries if place[0] == model.partition("/")[0]]
-
-    def _experiments(self, model: str) -> list[str]:
-        """The experiments whose tables name a model, or may, because a layout reads them."""
-        found = set()
-        for place in self._places(model):
-            entry = self._entries[place]
-            with suppress(BadData):
-                if entry.layout is not None or model in self._models_in(place):
-                    found.add(entry.experiment)
-        return sorted(found)
-
-    def _models_in(self, place: _Place) -> list[str]:
-        """The models that a table names, its rows unchecked; none where a layout reads it."""
-        entry = self._entries[place]
-        if place not in self._models and entry.layout is None:
-            table = self._table(place, "")
-            column = model_column(table, entry)
-            missing = missing_columns([("model", column)] if column else [], table)
-            if missing or not table.rows:
-                problems = table.problems or missing or [WrongCell(0, "", NO_ROWS)]
-                declared = f"{_heading(place)} path"
-                raise wrong_table(declared, entry.path, problems, table)
-            names = [entry.word(column, row.cells.get(column)) for row in table.rows if column]
-            found = filter(None, dict.fromkeys(names or [place[1]]))
-            self._models[place] = [f"{place[0]}/{name}" for name in found]
-        return self._models.get(place, [])
-
-    def _checked(self, place: _Place, experiment: Experiment) -> dict[str, TableSource]:
-        if place not in self._sources:
-            entry = self._entries[place]
-            table = self._table(place, _pattern(experiment, entry))
-            self._sources[place] = _sources(table, entry, experiment, place, _heading(place))
-            self._models[place] = [*self._sources[place]]
-            self._read.pop(place)  # what it holds is in the trials now
-        return self._sources[place]
-
-    def _table(self, place: _Place, pattern: str) -> RawTable:
-        if place not in self._read:
-            path = self._folder / self._entries[place].path
-            table = read_files(path, pattern)
-            if not path.exists():
-                words = f"there is no such file; put it there, or remove {_heading(place)}"
-                table = replace(table, problems=(WrongCell(0, "", f"{words} from the roster"),))
-            self._read[place] = table
-        return self._read[place]
-
-    def _unknown(self, model: str) -> UnknownName:
-        """The error for a subject that no table has; raises that of a table that may have it."""
-        section = model.partition("/")[0]
-        known = [name for place in self._places(model) for name in self._models_in(place)]
-        hint = f"a table is declared in the roster, as [{section}.NAME] (docs/tables.md)"
-        kind = "published subject" if section == PUBLISHED else "subject of a table"
-        return UnknownName(kind=kind, name=model, known=known, hint=hint)
-
-
-def _not_covered(model: str, missing: str, held: Iterable[str]) -> NotRecorded:
+def not_covered(model: str, missing: str, held: Iterable[str]) -> NotRecorded:
+    """Return the error for replies that a table does not have."""
     message = f"{model} has no replies to {missing}: its table has those to {', '.join(held)}"
     hint = "Nobody can be asked again, and no row is made up."
     return NotRecorded(message, f"{message}. {hint}")
-
-
-def _heading(place: _Place) -> str:
-    section, name = place
-    return f"[{section}.{name}]"

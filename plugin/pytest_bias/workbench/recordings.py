@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..contrasts.cases import Case
     from ..experiments.design import Condition, Design, Trial
     from ..experiments.source import ReplySource
-    from ..tables.subjects import Tables
+    from ..tables.declared import Tables
 
 
 class _CassetteSource:
@@ -176,7 +176,7 @@ class Recordings:
     @cached_property
     def tables(self) -> Tables:
         """The tables that the roster declares."""
-        from ..tables.subjects import Tables  # noqa: PLC0415  (only where a subject is in one)
+        from ..tables.declared import Tables  # noqa: PLC0415  (only where a subject is in one)
 
         return Tables(self.roster)
 

@@ -20,8 +20,9 @@ from pytest_bias.contrasts.cases import Registry
 from pytest_bias.errors import BadData, MissingPackage, UnknownName
 from pytest_bias.experiments.layouts import Arranged, TableLayout, TableRow
 from pytest_bias.settings.roster import TableEntry, read_roster
+from pytest_bias.tables.declared import Tables
 from pytest_bias.tables.reader import read_files
-from pytest_bias.tables.subjects import Tables, TableSource, read_table
+from pytest_bias.tables.subjects import TableSource, read_table
 from pytest_bias.workbench.suite import declared_for
 
 from ..helpers import there

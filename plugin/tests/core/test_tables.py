@@ -22,7 +22,8 @@ from pytest_bias import (
 from pytest_bias.errors import BadData, BadSetting, NotRecorded, UnknownName
 from pytest_bias.settings.roster import Roster, TableEntry, parse_roster
 from pytest_bias.settings.settings import Settings
-from pytest_bias.tables.subjects import Tables, TableSource
+from pytest_bias.tables.declared import Tables
+from pytest_bias.tables.subjects import TableSource
 
 from ..helpers import there
 

@@ -195,7 +195,7 @@ def test_offline_run(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
     result.assert_outcomes(passed=4)
     (worker,) = modules(suite.path, "worker")
     never = {"openai", "httpx2", "vl_convert", "pandas", "asyncio"}
-    assert worker.isdisjoint({*never, "jinja2", "pytest_bias.tables.subjects"})
+    assert worker.isdisjoint({*never, "jinja2", "pytest_bias.tables.declared"})
     (controller,) = modules(suite.path, "controller")
     assert controller.isdisjoint({*never, "scipy", "numpy", "filelock"})
     assert list((suite.path / "tmp").iterdir()) == []
