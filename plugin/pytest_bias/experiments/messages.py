@@ -156,6 +156,48 @@ class Completion:
         object.__setattr__(self, "body", frozen_mapping(self.body))
 
 
+_ENDS: Mapping[str, str] = {
+    word: end
+    for end, words in {
+        "stop": "stop stop_sequence stop_token eos eos_token end end_turn end_of_turn end_of_text "
+        "endoftext complete completed finish finished",
+        "length": "length max_length max_tokens max_output_tokens model_length token_limit limit "
+        "model_context_window_exceeded error_limit continuation",
+        "content_filter": "content_filter content_filtered content_policy_violation guardrail "
+        "guardrail_intervened safety moderation sensitive error_toxic prohibited_content "
+        "blocklist spii recitation escalation model_armor image_safety image_recitation "
+        "image_prohibited_content",
+        "refusal": "refusal refused",
+    }.items()
+    for word in words.split()
+}
+"""Words for how a reply ended → how it did. One table for all wires, as gateways pass on the words
+of the vendors behind them: OpenAI, Anthropic, Google, Amazon, Cohere, Mistral, Zhipu, watsonx and
+servers of open models. Pauses, tools, errors and aborts are in none: no reply is whole then."""
+
+_LONGEST_END = 28
+"""Characters of an unknown word for an end, which becomes part of a reason."""
+
+
+def end_of(word: object) -> str:
+    """How a reply ended, by the provider's ``word``: of :data:`_ENDS`, or as a label the word.
+
+    A reply without a word ended as it should. Raises TypeError where it is no text.
+    """
+    parts = re.findall("[a-z0-9]+", text_of(word).lower().removeprefix("finish_reason_"))
+    label = "_".join(parts) or ("unnamed" if word else "stop")
+    return _ENDS.get(label, label[:_LONGEST_END].rstrip("_"))
+
+
+def text_of(value: object) -> str:
+    """``value`` where it is text, '' for None; TypeError for anything else."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise TypeError(type(value).__name__)
+    return value
+
+
 _IDENTIFIES = re.compile(r"\d.*[a-zA-Z]")
 """What is in ids made at random. A word with a number behind it is none: a counter, the second of
 a clock, or one of the thousand numbers that Ollama draws from, which differing replies share."""

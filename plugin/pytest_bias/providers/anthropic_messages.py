@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..experiments.canonical import plain
-from ..experiments.messages import Completion, Request
-from .adapter import Adapter, counts, end_of, parameter_fields, text_of_parts
+from ..experiments.messages import Completion, Request, end_of
+from .adapter import Adapter, counts, parameter_fields, text_of_parts
 from .base import Call, Endpoint, Provider, ProviderContext, api_key
 from .client import GeneratedClient, Vendor, base_url
 

@@ -30,8 +30,8 @@ from typing import Any
 
 from ..errors import BadSetting, CallFailed, FailureKind
 from ..experiments.canonical import compact, plain
-from ..experiments.messages import Completion, Request
-from .adapter import counts, end_of
+from ..experiments.messages import Completion, Request, end_of
+from .adapter import counts
 from .base import Call, Provider, ProviderContext
 from .failures import status_failure, unencodable
 from .sdk import SHORTEST_SECRET, Secrets, named_secrets, now, parsed

@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import Any
 
 from ..experiments.canonical import plain
-from ..experiments.messages import Completion, Request
-from .adapter import Adapter, counts, end_of, parameter_fields, text_of
+from ..experiments.messages import Completion, Request, end_of, text_of
+from .adapter import Adapter, counts, parameter_fields
 from .base import Call, Endpoint, Provider, ProviderContext, api_key
 from .client import LIMITS, Client, Unsent, Vendor, base_url
 from .sdk import vendor_seed

@@ -11,8 +11,8 @@ from typing import Any
 
 from ..errors import CallFailed, FailureKind, UnknownName
 from ..experiments.canonical import plain
-from ..experiments.messages import Completion, Request
-from .adapter import Adapter, counts, end_of, parameter_fields, text_of, text_of_parts
+from ..experiments.messages import Completion, Request, end_of, text_of
+from .adapter import Adapter, counts, parameter_fields, text_of_parts
 from .base import DEFAULT_WIRE, Call, Endpoint, Provider, ProviderContext, api_key
 from .client import Client, GeneratedClient, Vendor, base_url
 from .failures import error_details, error_within
