@@ -33,7 +33,7 @@ from pytest_bias.experiments.experiment import Experiment, ModelRoles, plan
 from pytest_bias.experiments.measures import Measure, kind_of
 from pytest_bias.experiments.records import record_of
 from pytest_bias.experiments.replay import carry_out, simulated_reply
-from pytest_bias.settings.roster import TableEntry
+from pytest_bias.settings.table_entry import TableEntry
 from pytest_bias.tables.subjects import read_table
 from pytest_bias.verdicts.analysis import analyse
 from pytest_bias.workbench.suite import registry_of, suite_modules

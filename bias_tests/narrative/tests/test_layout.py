@@ -12,7 +12,7 @@ import pytest
 from pytest_bias import NOT_SCORED, analyze
 from pytest_bias.errors import BadData
 from pytest_bias.experiments.records import Outcome
-from pytest_bias.settings.roster import TableEntry
+from pytest_bias.settings.table_entry import TableEntry
 from pytest_bias.tables.subjects import TableSource, read_table
 from pytest_bias.workbench.study import Results
 

@@ -18,7 +18,6 @@ from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
-    ConfigDict,
     Field,
     JsonValue,
     StrictBool,
@@ -29,15 +28,13 @@ from pydantic import (
 from ..errors import BadSetting, UnknownName
 from ..experiments.messages import Parameters
 from ..experiments.replies import ReplyPolicy
+from .table_entry import CLOSED, Name, TableEntry
 
 Wire = Literal["anthropic", "google", "openai-chat", "openai-responses"]
 """Wire formats, by the names under which providers know them."""
 WIRES: tuple[str, ...] = get_args(Wire)
 
 ParameterName = Literal["temperature", "max_output_tokens", "seeded", "schema"]
-
-CLOSED = ConfigDict(extra="forbid")
-"""Configuration of a table whose keys are known."""
 
 PUBLISHED: Final = "published"
 """Stands before the slash in the names of subjects whose replies others published."""
@@ -61,7 +58,7 @@ BUILT_IN = ("anthropic", "codex", "google", "local", "openai", "simulated")
 
 _MILLION = 1_000_000
 _KEY_WORDS = {"key", "apikey", "token", "secret", "password", "authorization", "credentials"}
-_OF_SOURCES = {"columns", "values"}
+_OF_SOURCES = {"columns", "parts", "values"}
 """Parts of a declared table whose keys are words of a source, which may well be "key"."""
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 _LATEST = re.compile(r"(?:^|[^a-z0-9])latest(?:[^a-z0-9]|$)")
@@ -173,7 +170,6 @@ def _further_fields(request: dict[str, JsonValue]) -> dict[str, JsonValue]:
 # What is beyond these is a slip, and nothing could be worked out with it.
 _Count = Annotated[int, Field(strict=True, ge=1, le=10**12)]
 _Amount = Annotated[float, Field(strict=True, ge=0, le=10**9, allow_inf_nan=False)]
-_Name = Annotated[str, Field(pattern=r"^\S(?:.*\S)?$")]
 _Text = Annotated[str, Field(pattern=r"\S")]
 _Header = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$")]
 
@@ -215,14 +211,14 @@ class ModelEntry:
     refuses: frozenset[ParameterName] = frozenset()
     alias: StrictBool = False
     shut_down: Annotated[date, Field(strict=True)] | None = None
-    served: frozenset[_Name] = frozenset()
+    served: frozenset[Name] = frozenset()
     system: _Text | None = None
     seeded: StrictBool = False
     replies: ReplyPolicy | None = None
     request: Annotated[dict[str, JsonValue], AfterValidator(_further_fields)] = field(
         default_factory=dict
     )
-    model: _Name | None = None
+    model: Name | None = None
     __pydantic_config__: ClassVar = CLOSED
 
     def requested(self, model: str) -> str:
@@ -245,7 +241,7 @@ class EndpointEntry:
     headers_env: dict[_Header, Annotated[str, AfterValidator(_variable)]] = field(
         default_factory=dict
     )
-    query: dict[_Name, _Name] = field(default_factory=dict)
+    query: dict[Name, Name] = field(default_factory=dict)
     replies: ReplyPolicy = "strict"
     __pydantic_config__: ClassVar = CLOSED
 
@@ -261,7 +257,7 @@ class LocalEntry:
     """
 
     path: Path | None = None
-    package: _Name | None = None
+    package: Name | None = None
     context: _Count = 4096
     processes: _Count | None = None
     threads: _Count = 1
@@ -272,65 +268,6 @@ class LocalEntry:
         if (self.path is None) == (self.package is None):
             message = "needs either the path of a GGUF file or the package of one"
             raise ValueError(message)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableEntry:
-    """The declaration of one table of replies.
-
-    ``path`` is relative to the roster, ``experiment`` the id of the one that the replies belong
-    to. ``model`` is the column of who answered; without it, and without a column ``model``, all
-    rows are of one subject, called like the table. ``columns`` maps the columns of our data
-    sets (factors, ``item``, measures, ``replicate``, ``missing``, ``collected_at``, ``served``) to
-    the source's, ``values`` cells of the source to ours, by its column. ``layout`` is one of the
-    experiment's, where a row is no trial.
-
-    ``missing``, ``collected_at`` and ``served`` hold for all rows without such a column. ``judge``
-    is who graded. ``note`` is reported with every verdict, ``notes`` the same of one model.
-    """
-
-    path: _Name
-    experiment: _Name
-    model: _Name | None = None
-    source: _Name | None = None
-    licence: _Name | None = None
-    collected_by: _Name | None = None
-    collected_at: _Name | None = None
-    served: _Name | None = None
-    missing: _Name | None = None
-    layout: _Name | None = None
-    columns: dict[_Name, _Name] = field(default_factory=dict)
-    values: dict[_Name, dict[_Name, str]] = field(default_factory=dict)
-    judge: _Name | None = None
-    note: _Name | None = None
-    notes: dict[_Name, _Name] = field(default_factory=dict)
-    __pydantic_config__: ClassVar = CLOSED
-
-    def word(self, column: str, cell: object) -> str:
-        """A cell of the source with our label."""
-        text = cell_text(cell)
-        return self.values.get(column, {}).get(text, text)
-
-    def noted(self, model: str) -> str:
-        """The notes on a model's replies, by our name of it."""
-        return "; ".join(filter(None, (self.notes.get(model), self.note)))
-
-
-_LONGEST_WHOLE = 1e15
-
-
-def cell_text(cell: object) -> str:
-    """A cell as the text it would be in a CSV; empty where there is none.
-
-    Truths are ``true`` and ``false``, whole numbers stand without a point.
-    """
-    if isinstance(cell, str):
-        return cell
-    if cell is None or isinstance(cell, bool):
-        return "" if cell is None else str(cell).lower()
-    if isinstance(cell, float) and cell.is_integer() and abs(cell) < _LONGEST_WHOLE:
-        return str(int(cell))
-    return str(cell)
 
 
 def is_tabled(model: str) -> bool:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import cache
 from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -18,113 +19,97 @@ from ..experiments.design import Design, trials_of
 from ..experiments.fields import one_line, shortened
 from ..experiments.measures import MeasureValue
 from ..experiments.records import Exchange, Outcome
-from ..settings.roster import cell_text
+from ..settings.table_entry import REPLY, cell_text
+from .account import answerers
 from .reader import WrongCell
-from .rules import label_rules, measure_rule, model_rule, reason_rule, time_rule
+from .replies import read_reply, unreadable
+from .rules import (
+    finish_rule,
+    label_rules,
+    measure_rule,
+    model_rule,
+    reason_rule,
+    reply_rule,
+    time_rule,
+)
+from .shape import MODEL, missing_columns, model_column
 
 if TYPE_CHECKING:
     from ..experiments.design import Trial
-    from ..experiments.experiment import Experiment
+    from ..experiments.experiment import Experiment, ModelRoles
     from ..experiments.layouts import TableRow
-    from ..settings.roster import TableEntry
+    from ..settings.table_entry import TableEntry
     from .reader import RawTable
     from .rules import Rule
-
-MODEL = "model"
-"""Column of who answered, unless the declaration names another."""
 
 _OPTIONAL = ("experiment", "replicate", "missing", "collected_at", "served")
 _COUNTING = (MODEL, "replicate", "missing", "served")  # unread, they could change a verdict
 
 
-def trials_of_table(
-    table: RawTable, entry: TableEntry, experiment: Experiment, name: str
-) -> tuple[Mapping[str, list[Outcome]], list[WrongCell]]:
-    """Return the trials of each model of a table, in the plan's order, and all problems.
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The trials of each model of a table, in the plan's order; or all its problems.
 
-    ``name`` is what a model is called that no column names. Within their cell trials are in the
-    order of the file.
+    ``unread`` are the columns that have no part in them, ``labels`` those that tell its cells.
+    """
+
+    trials: Mapping[str, Sequence[Outcome]] = field(default_factory=dict)
+    problems: Sequence[WrongCell] = ()
+    unread: Sequence[str] = ()
+    labels: Sequence[str] = ()
+
+
+def checked(
+    table: RawTable,
+    entry: TableEntry,
+    experiment: Experiment,
+    name: str,
+    roles_of: Callable[[str], ModelRoles],
+) -> Checked:
+    """Compare a table with its experiment.
+
+    ``name`` is what a model is called that no column names, ``roles_of`` says how replies of a
+    model are read. Within their cell trials are in the order of the file.
     """
     if not table.columns:
-        return {}, [*table.problems]
-    check = _Check(table, entry, experiment, name)
+        return Checked(problems=table.problems)
+    check = _Check(table, entry, experiment, name, roles_of)
     for row in table.rows:
         check.read(row)
     check.check_notes()
+    check.problems += answerers(table, entry, check.unread, check.column_of_models)
     if check.problems:
-        return {}, check.problems
-    return {
+        return Checked(problems=check.problems)
+    trials = {
         model: [outcome for _, outcome in sorted(trials, key=lambda each: each[0])]
         for model, trials in check.trials.items()
-    }, []
-
-
-def missing_columns(wanted: Iterable[tuple[str, str]], table: RawTable) -> list[WrongCell]:
-    """Report the columns that a table lacks, of what each is to be taken from.
-
-    The first also lists those that there are.
-    """
-    there = f"; there are {', '.join(table.columns)}"
-    lacking = sorted({(column, of) for of, column in wanted if column not in table.columns})
-    return [
-        WrongCell(0, column, f"there is no such column ({of}){there * (number == 0)}")
-        for number, (column, of) in enumerate(lacking)
-    ]
-
-
-def of_another(table: RawTable, entry: TableEntry, experiment: Experiment) -> list[WrongCell]:
-    """Report the rows of a table that name another experiment."""
-    column = entry.columns.get("experiment", "experiment")
-    problem = f"is not {experiment.id}, whose replies these are"
-    rows = table.rows if column in table.columns else ()
-    named = [(row, entry.word(column, row.cells.get(column))) for row in rows]
-    return [
-        WrongCell(row.line, column, f"{shortened(word)} {problem}", row.file)
-        for row, word in named
-        if word not in ("", experiment.id)
-    ]
-
-
-def model_column(table: RawTable, entry: TableEntry) -> str | None:
-    """Return the column of who answered; None where all rows are of one subject."""
-    return entry.model or (MODEL if MODEL in table.columns else None)
-
-
-def coverage(experiment: Experiment, outcomes: Iterable[Outcome]) -> str:
-    """Report how many trials of the gate design there are, and how even its cells are.
-
-    A cell is a condition with one exemplar of each factor and one item; controls are left out.
-    """
-    cells = {
-        trial.cell
-        for condition in experiment.conditions
-        for trial in trials_of(condition, experiment.factors, experiment.items, Design(1))
     }
-    counts = Counter(outcome.trial.cell for outcome in outcomes)
-    sizes = [counts[cell] for cell in cells]
-    planned, gate = len(cells) * experiment.replicates, experiment.replicates
-    there = sum(min(size, gate) for size in sizes)
-    words = f"{there:,} of the {planned:,} trials of the gate design are there"
-    if min(sizes) == max(sizes):
-        return f"{words}; each of its {len(cells)} cells holds {max(sizes):,}"
-    return f"{words}; its {len(cells)} cells hold {min(sizes):,} to {max(sizes):,}"
+    return Checked(trials, unread=check.unread, labels=check.labels)
 
 
 class _Check:
     """Takes the rows of a table for trials, one after the other; columns go by our names."""
 
     def __init__(
-        self, table: RawTable, entry: TableEntry, experiment: Experiment, name: str
+        self,
+        table: RawTable,
+        entry: TableEntry,
+        experiment: Experiment,
+        name: str,
+        roles_of: Callable[[str], ModelRoles],
     ) -> None:
         self.problems = list(table.problems)
         self.trials: defaultdict[str, list[tuple[int, Outcome]]] = defaultdict(list)
         self._table, self._entry, self._name = table, entry, name
-        self._experiment, self._factors = experiment.id, experiment.factors
+        self._experiment, self._factors = experiment, experiment.factors
+        self._roles_of = cache(roles_of)
         self._sources: dict[str, str] = {}
         self._rows: dict[tuple[object, ...], TableRow] = {}
         self._counts: Counter[tuple[str, ...]] = Counter()
         declared = {*entry.columns, *table.columns}
-        measures = [m for m in experiment.measures if m.name in declared or not m.optional]
+        reads = entry.reply_column is not None
+        every = () if reads else experiment.measures  # of a reply the experiment takes them
+        measures = [m for m in every if m.name in declared or not m.optional]
         self._derived = [m for m in measures if m.take and m.name not in declared]
         self._measures = [m.name for m in measures if m not in self._derived]
         design = Design(1, controls=1)
@@ -141,6 +126,8 @@ class _Check:
         self._rules: dict[str, Rule] = {
             **dict.fromkeys(_OPTIONAL, cell_text),
             MODEL: model_rule,
+            REPLY: reply_rule,
+            "finish": finish_rule,
             "missing": reason_rule,
             "collected_at": time_rule,
             **labels,
@@ -150,15 +137,19 @@ class _Check:
                 if m not in self._derived
             },
         }
-        needed = (*labels, *self._measures)
-        wanted = {ours: entry.columns.get(ours, ours) for ours in needed}
+        wanted = {ours: entry.columns.get(ours, ours) for ours in (*labels, *self._measures)}
+        if entry.reply_column is not None:
+            wanted[REPLY] = entry.reply_column
         # Of these, what is not named counts where it is there.
-        may = {ours: entry.columns.get(ours, ours) for ours in _OPTIONAL}
+        optional = (*_OPTIONAL, *["finish"] * reads)
+        may = {ours: entry.columns.get(ours, ours) for ours in optional}
         wanted |= {n: c for n, c in may.items() if n in entry.columns or c in table.columns}
         if (column := model_column(table, entry)) is not None:
             wanted[MODEL] = column
         self._columns = {n: column for n, column in wanted.items() if column in table.columns}
-        ours = {*needed, *_OPTIONAL, *(measure.name for measure in experiment.measures)}
+        self.labels = [self._columns[n] for n in (*labels, MODEL) if n in self._columns]
+        self.column_of_models = self._columns.get(MODEL)
+        ours = {*labels, *optional, *(measure.name for measure in every)}
         self._check_declaration(experiment, wanted, ours)
 
     def _check_declaration(
@@ -169,10 +160,15 @@ class _Check:
         translated = [("values", column) for column in entry.values]
         self.problems += missing_columns((*wanted.items(), *translated), table)
         counting = {*_COUNTING, *(measure.name for measure in experiment.measures)}
+        used = {*self._columns.values(), *entry.parts, *([entry.join.on] if entry.join else [])}
+        self.unread = [column for column in table.columns if column and column not in used]
         self.problems += [
-            WrongCell(0, column, f"is not read; call it {name} if it is that, or else otherwise")
-            for column in sorted({*table.columns} - {*self._columns.values()})
+            WrongCell(
+                0, column, f"is not read; call it {name} if it is that, or else list it as unread"
+            )
+            for column in sorted(self.unread)
             if (name := column.strip().casefold()) in counting - {*self._columns}
+            and column not in entry.unread
         ]
         if unknown := sorted(entry.columns.keys() - ours):
             has = f"{experiment.id} has {', '.join(sorted(ours))}"
@@ -182,7 +178,9 @@ class _Check:
                 rule(getattr(entry, name) or "")
             except ValueError as error:
                 self._wrong_file(f"{name}: {shortened(getattr(entry, name))} {error}")
-        if experiment.judge is not None and entry.judge is None:
+        if wanted.get(REPLY) and (why := unreadable(experiment)):
+            self._wrong_file(why)
+        elif experiment.judge is not None and entry.judge is None:
             self._wrong_file(
                 f"{experiment.id} has a judge, and nothing says who graded: name it as judge in "
                 "the table's declaration in the roster, or with judge= (--judge) if it has none"
@@ -206,12 +204,16 @@ class _Check:
         missing, values = self._measured(row)
         time = self._value(row, "collected_at") or self._entry.collected_at
         served = self._value(row, "served") or self._entry.served or ""
+        finish = self._value(row, "finish") or "stop"
         if self.problems:
             return
         rank, first = self._planned[labels]
         self._counts[model, *labels] += 1
-        exchange = Exchange(
-            to="subject", served_model=str(served), recorded_at=str(time) if time else None
+        said = Exchange(
+            to="subject",
+            served_model=str(served),
+            recorded_at=str(time) if time else None,
+            finish=str(finish),
         )
         outcome = Outcome(
             trial=replace(first, replicate=self._counts[model, *labels]),
@@ -221,9 +223,15 @@ class _Check:
             interactions=0,
             prompts=(),
             values=values,
-            exchanges=(exchange,),
+            exchanges=(said,),
             published=True,
         )
+        if REPLY in self._columns and not missing:
+            text = str(self._value(row, REPLY))
+            try:
+                outcome = read_reply(self._experiment, self._roles_of(model), outcome, text)
+            except ValueError as error:
+                self._wrong(row, REPLY, str(error))
         self.trials[model].append((rank, outcome))
 
     def _check_together(self, row: TableRow, labels: Mapping[str, str]) -> None:
@@ -239,7 +247,7 @@ class _Check:
                 problem = "is a control level, which is met with the first of all else alone"
                 self._wrong(row, factor.name, f"{level!r} {problem}")
                 return
-        self._wrong_file(f"{'/'.join(labels.values())} is no trial of {self._experiment}")
+        self._wrong_file(f"{'/'.join(labels.values())} is no trial of {self._experiment.id}")
 
     def _cell(self, row: TableRow, name: str) -> object:
         """Return a cell in our words, typed as the table is; of no column it is empty."""
@@ -300,7 +308,8 @@ class _Check:
     def _measured(self, row: TableRow) -> tuple[str, Mapping[str, MeasureValue]]:
         """Return why a trial is missing (empty: it is not), or its measures; note problems."""
         missing = self._value(row, "missing")
-        cells = {name: self._cell(row, name) for name in self._measures}
+        given = (*self._measures, *[REPLY] * (REPLY in self._columns))
+        cells = {name: self._cell(row, name) for name in given}
         full = {name: cell for name, cell in cells.items() if cell not in (None, "")}
         reason = str(missing or ("" if full else self._entry.missing or ""))
         if missing is None or reason:
@@ -311,7 +320,7 @@ class _Check:
         for name in self._measures:
             if name not in full:
                 self._wrong(row, name, "is empty, and nothing says why the trial is missing")
-        found = {name: self._value(row, name) for name in full}
+        found = {name: self._value(row, name) for name in self._measures if name in full}
         values = {name: value for name, value in found.items() if value is not None}
         if len(values) == len(self._measures):
             self._derive(row, values)

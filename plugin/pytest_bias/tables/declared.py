@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import BadData, BadSetting, UnknownName
-from ..settings.roster import PUBLISHED, TABLE, TableEntry, is_tabled
-from .check import missing_columns, model_column
-from .reader import NO_ROWS, RawTable, WrongCell, read_files, wrong_table
+from ..settings.roster import PUBLISHED, TABLE, is_tabled
+from ..settings.table_entry import TableEntry
+from .reader import NO_ROWS, RawTable, WrongCell, wrong_table
+from .shape import missing_columns, model_column, opened
 from .subjects import TablePlace, TableSource, not_covered, pattern_of, sources_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Tables:
             **{(PUBLISHED, name): entry for name, entry in roster.tables.items()},
             **{(TABLE, name): entry for name, entry in roster.own_tables.items()},
         }
-        self._folder: Path = roster.folder
+        self._roster = roster
         self._read: dict[TablePlace, RawTable] = {}
         self._models: dict[TablePlace, list[str]] = {}
         self._sources: dict[TablePlace, dict[str, TableSource]] = {}
@@ -128,15 +128,19 @@ class Tables:
         if place not in self._sources:
             entry = self._entries[place]
             table = self._table(place, pattern_of(experiment, entry))
-            self._sources[place] = sources_of(table, entry, experiment, place, _heading(place))
+            heading = _heading(place)
+            self._sources[place] = sources_of(
+                table, entry, experiment, place, self._roster, heading
+            )
             self._models[place] = [*self._sources[place]]
             self._read.pop(place)  # what it holds is in the trials now
         return self._sources[place]
 
     def _table(self, place: TablePlace, pattern: str) -> RawTable:
         if place not in self._read:
-            path = self._folder / self._entries[place].path
-            table = read_files(path, pattern)
+            entry, folder = self._entries[place], self._roster.folder
+            path = folder / entry.path
+            table = opened(path, entry, pattern, folder)
             if not path.exists():
                 words = f"there is no such file; put it there, or remove {_heading(place)}"
                 table = replace(table, problems=(WrongCell(0, "", f"{words} from the roster"),))

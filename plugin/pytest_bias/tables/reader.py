@@ -92,19 +92,20 @@ def wrong_table(
     return BadData(source=f"{declared}={path}", problem="\n".join(messages))
 
 
-def read_files(path: Path, pattern: str = "") -> RawTable:
+def read_files(path: Path, pattern: str = "", rows: str = "") -> RawTable:
     """Read the table in a file, by its suffix, or in the files of a folder ``pattern`` names.
 
-    Raises MissingPackage for a Parquet file where pyarrow is not installed.
+    ``rows`` is where the list of rows stands in an object of JSON, as ``results.results``. Raises
+    MissingPackage for a Parquet file where pyarrow is not installed.
     """
     if not is_folder(path):
-        return _read(path)
+        return read_bytes(path, {**_FORMATS, ".json": lambda data: _json(data, rows)})
     if not pattern:
-        return _unread("is a folder: name a file, or a layout of files in a folder (layout)")
+        return unread("is a folder: name a file, or a layout of files in a folder (layout)")
     paths = sorted(each for each in path.glob(pattern) if each.is_file())
     if not paths:
-        return _unread(f"the folder holds no {pattern}")
-    tables = {each.relative_to(path).as_posix(): _read(each) for each in paths}
+        return unread(f"the folder holds no {pattern}")
+    tables = {each.relative_to(path).as_posix(): read_bytes(each) for each in paths}
     sums = "".join(f"{name}\n{table.checksum}\n" for name, table in tables.items())
     return RawTable(
         columns=tuple(dict.fromkeys(chain.from_iterable(t.columns for t in tables.values()))),
@@ -136,16 +137,18 @@ def read_frame(frame: pd.DataFrame) -> RawTable:
     )
 
 
-def _read(path: Path) -> RawTable:
-    if path.suffix.lower() not in _FORMATS:
-        return _unread(f"how its name ends must say what it is: {', '.join(_FORMATS)}")
+def read_bytes(path: Path, formats: Mapping[str, Callable[[bytes], RawTable]] = {}) -> RawTable:
+    """Read one file by its suffix, in one of ``formats`` if they are given."""
+    formats = formats or _FORMATS
+    if path.suffix.lower() not in formats:
+        return unread(f"how its name ends must say what it is: {', '.join(formats)}")
     data = b""
     try:
         data = path.read_bytes()
-        table = _FORMATS[path.suffix.lower()](data)
+        table = formats[path.suffix.lower()](data)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        return _unread(f"the file is not UTF-8 from line {line} on; save it in UTF-8")
+        return unread(f"the file is not UTF-8 from line {line} on; save it in UTF-8")
     except (
         ArithmeticError,
         csv.Error,
@@ -154,11 +157,12 @@ def _read(path: Path) -> RawTable:
         RecursionError,
         ValueError,
     ) as error:
-        return _unread(f"the file cannot be read: {str(error).partition(chr(10))[0]}")
+        return unread(f"the file cannot be read: {str(error).partition(chr(10))[0]}")
     return replace(table, checksum=hashlib.sha256(data).hexdigest())
 
 
-def _unread(problem: str) -> RawTable:
+def unread(problem: str) -> RawTable:
+    """Return the table of a file of which nothing can be read."""
     return RawTable(problems=(WrongCell(0, "", problem),))
 
 
@@ -169,11 +173,11 @@ def _csv(data: bytes) -> RawTable:
     """
     lines = [*csv_lines(data.decode(_UTF8))]
     if not lines:
-        return _unread(NO_ROWS)
+        return unread(NO_ROWS)
     (_, columns), *rest = lines
     for sign in ";\t" if len(columns) == 1 else "":
         if sign in columns[0]:
-            return _unread(f"the cells are separated by {sign!r}: save it with commas")
+            return unread(f"the cells are separated by {sign!r}: save it with commas")
     size = len(columns)
     problem = f"cells, and the first line names {size} columns"
     return RawTable(
@@ -226,11 +230,32 @@ def _json_lines(data: bytes) -> RawTable:
     return replace(found, unit="line")
 
 
-def _json(data: bytes) -> RawTable:
-    rows = _loads(data.decode(_UTF8))
+def _json(data: bytes, place: str) -> RawTable:
+    whole = _loads(data.decode(_UTF8))
+    rows = element(whole, place) if place else whole
     if not isinstance(rows, list):
-        return _unread("the file is no list of objects")
+        place = f"there is no list of objects at {place}" if place else ""
+        return unread(f"{place or 'the file is no list of objects'}{_lists(whole)}")
     return _objects(enumerate(rows, start=1))
+
+
+def _lists(whole: object) -> str:
+    """Name the lists of an object, one of which may be meant."""
+    fields = _flat(whole) if isinstance(whole, dict) else ()
+    found = [name for name, value in fields if isinstance(value, list)]
+    return f"; name the list of its rows (rows): {', '.join(found)}" if found else ""
+
+
+def element(value: object, path: str) -> object:
+    """What stands at a dotted path in a value of JSON; None where nothing does."""
+    for step in path.split("."):
+        if isinstance(value, dict):
+            value = value.get(step)
+        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+            value = value[int(step)]
+        else:
+            return None
+    return value
 
 
 def _objects(
@@ -250,7 +275,7 @@ def _objects(
         else:
             problems.append(WrongCell(line, "", f"is no object of JSON: {problem}"))
     if not found and not problems:
-        return _unread(NO_ROWS)
+        return unread(NO_ROWS)
     columns = dict.fromkeys(chain.from_iterable(row.cells for row in found))
     return RawTable(tuple(columns), tuple(found), tuple(problems), typed=True)
 
@@ -294,7 +319,7 @@ _FORMATS: Mapping[str, Callable[[bytes], RawTable]] = {
     ".csv": _csv,
     ".jsonl": _json_lines,
     ".ndjson": _json_lines,
-    ".json": _json,
+    ".json": lambda data: _json(data, ""),
     ".parquet": _parquet,
 }
 

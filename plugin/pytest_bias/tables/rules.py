@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -11,7 +12,8 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from ..experiments.design import LABEL
 from ..experiments.measures import LONGEST_REASON, Measure, MeasureValue, kind_of
-from ..settings.roster import cell_text
+from ..experiments.messages import end_of
+from ..settings.table_entry import cell_text
 
 if TYPE_CHECKING:
     from ..experiments.experiment import Experiment
@@ -48,6 +50,16 @@ def model_rule(cell: object) -> str:
         problem = "names no model"
         raise ValueError(problem)
     return text
+
+
+def reply_rule(cell: object) -> str:
+    """Read a reply's text; what is typed as JSON is the text of it."""
+    return cell if isinstance(cell, str) else "" if cell is None else json.dumps(cell)
+
+
+def finish_rule(cell: object) -> str:
+    """Read how a reply ended, by the source's word; it may be empty."""
+    return end_of(cell_text(cell))
 
 
 def time_rule(cell: object) -> str:

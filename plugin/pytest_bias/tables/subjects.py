@@ -17,12 +17,16 @@ from ..experiments.fields import author_line, one_line
 from ..experiments.layouts import TableRow
 from ..experiments.measures import MISSING
 from ..experiments.records import Published, Recording
-from ..settings.roster import TABLE, Section, TableEntry
-from .check import MODEL, coverage, missing_columns, of_another, trials_of_table
-from .reader import NO_ROWS, RawTable, WrongCell, read_files, read_frame, wrong_table
+from ..settings.roster import TABLE, Roster, Section
+from ..settings.table_entry import TableEntry
+from .account import coverage, repeated_block, repeated_rows, unread_columns
+from .check import checked
+from .reader import NO_ROWS, RawTable, WrongCell, read_frame, wrong_table
+from .shape import MODEL, missing_columns, of_another, opened, shaped
 
 if TYPE_CHECKING:
     from ..experiments.design import Condition
+    from ..experiments.messages import ModelRole
     from ..experiments.records import Exchange, Outcome
     from ..experiments.replay import PendingRequest
     from .reader import Source
@@ -48,16 +52,12 @@ class TableSource:
     experiment: Experiment = field(repr=False)
     entry: TableEntry
     outcomes: tuple[Outcome, ...] = field(repr=False)
+    roles: ModelRoles
     location: str
     recording: Recording
     undecided: Mapping[str, str]
     lookup: ClassVar[None] = None
     exists: ClassVar[bool] = True
-
-    @property
-    def roles(self) -> ModelRoles:
-        """The model under test, and the judge."""
-        return ModelRoles(self.model, self.entry.judge)
 
     @cached_property
     def design(self) -> Design:
@@ -112,9 +112,12 @@ class TableSource:
 
 
 def read_table(
-    source: Source, experiment: Experiment, entry: TableEntry | None = None
+    source: Source,
+    experiment: Experiment,
+    entry: TableEntry | None = None,
+    roster: Roster | None = None,
 ) -> Mapping[str, TableSource]:
-    """The replies in a table to ``experiment``, by subject (``table/NAME``), without any roster.
+    """The replies in a table to ``experiment``, by subject (``table/NAME``), in no roster.
 
     Raises BadData with all that is wrong, when the table is not one of the experiment's, and
     MissingPackage for a Parquet file where pyarrow is not installed.
@@ -129,14 +132,16 @@ def read_table(
     entry
         What a declaration in the roster would say (columns, values, layout …); its ``path`` is
         only shown. None where the table has our own names.
+    roster
+        What is known of the subjects: how their replies are read.
 
     NAME is what the column of models says, or else how the file is called, and ``frame`` a frame.
     """
     given = entry or TableEntry(path=source_text(source), experiment=experiment.id)
     if isinstance(source, Path):
-        table, name = read_files(source, pattern_of(experiment, given)), source.stem
+        table, name = opened(source, given, pattern_of(experiment, given), Path()), source.stem
     else:
-        table, name = read_frame(source), "frame"
+        table, name = shaped(read_frame(source), given, Path()), "frame"
     given = replace(given, judge=given.judge or table.judge)
     there = {*table.columns, *given.columns}
     has_all_factors = there.issuperset(factor.name for factor in experiment.factors)
@@ -149,7 +154,7 @@ def read_table(
         words = f"read in the layout {layout!r}, which its columns tell"
         note = "; ".join(filter(None, (given.note, words)))
         given = replace(given, layout=layout, note=note)
-    return sources_of(table, given, experiment, (TABLE, name), "")
+    return sources_of(table, given, experiment, (TABLE, name), roster or Roster())
 
 
 def source_text(source: Source) -> str:
@@ -169,7 +174,12 @@ def pattern_of(experiment: Experiment, entry: TableEntry) -> str:
 
 
 def sources_of(
-    given: RawTable, declared: TableEntry, experiment: Experiment, place: TablePlace, heading: str
+    given: RawTable,
+    declared: TableEntry,
+    experiment: Experiment,
+    place: TablePlace,
+    roster: Roster,
+    heading: str = "",
 ) -> dict[str, TableSource]:
     """The replies of all models of a table; BadData with all that is wrong.
 
@@ -181,32 +191,37 @@ def sources_of(
     if declared.layout is not None:
         table, note = _arranged(given, declared, experiment)
         entry = replace(declared, values={}, columns={}, model=None)
-    found, problems = trials_of_table(table, entry, experiment, name)
+
+    def roles_of(model: str) -> ModelRoles:
+        lenient = roster.entry(f"{section}/{model}").replies == "lenient"
+        who: frozenset[ModelRole] = frozenset({"subject"}) if lenient else frozenset()
+        return ModelRoles(f"{section}/{model}", declared.judge, lenient=who)
+
+    found = checked(table, entry, experiment, name, roles_of)
     # As it was given, too: a layout need not keep the column.
     others = (of_another(*each, experiment) for each in ((given, declared), (table, entry)))
-    problems = [*dict.fromkeys((*chain.from_iterable(others), *problems))]
-    if problems or not found:
+    problems = [*dict.fromkeys((*chain.from_iterable(others), *found.problems))]
+    undivided = ""
+    if entry.columns.get("replicate", "replicate") not in table.columns:
+        undivided = repeated_rows(given)
+        if not (declared.layout or declared.repeats or problems):
+            problems += repeated_block(given, found.labels)
+    if problems or not found.trials:
         raise wrong_table(
             f"{heading} path" if heading else "replies",
             declared.path,
             problems or [WrongCell(0, "", NO_ROWS)],
             table,
         )
-    # A layout gives the column of failures, as its format records what failed.
+    # A layout gives the column of failures, as its format records what failed; so do replies.
     failures = entry.missing or entry.columns.get(MISSING, MISSING) in table.columns
-    undivided = ""
-    if entry.columns.get("replicate", "replicate") not in table.columns:
-        rows = [tuple(str(row.cells.get(c)) for c in given.columns) for row in given.rows]
-        undivided = (
-            "no column 'replicate' tells a row that stands twice from a reply given twice: "
-            f"{len(rows) - len({*rows}):,} of the table's {len(rows):,} rows repeat another in "
-            "all columns"
-        )
+    failures = failures or entry.reply_column is not None
+    unread = "" if declared.layout else unread_columns(found.unread)
     # What the source calls a program is one, whatever it is called here.
     names = declared.values.get(declared.model or MODEL, {}).items()
     programs = {ours for theirs, ours in names if theirs.startswith(_SIMULATED)}
     sources = {}
-    for value, outcomes in found.items():
+    for value, outcomes in found.trials.items():
         model = f"{section}/{value}"
         # Each model has its own: what has the same checksum is taken for the same replies.
         values = [(o.trial.id, dict(o.values or {}), o.missing) for o in outcomes]
@@ -217,7 +232,7 @@ def sources_of(
             wire="",
             recorded_with="",
             judge=declared.judge,
-            retention="measures",
+            retention=experiment.retention if entry.reply_column else "measures",
             interactions=None,
             published=Published(
                 section=section,
@@ -228,7 +243,9 @@ def sources_of(
                 rows=len(outcomes),
                 note="; ".join(filter(None, (declared.noted(value), note))),
                 collected_by=declared.collected_by or "",
-                coverage="; ".join(filter(None, (coverage(experiment, outcomes), undivided))),
+                coverage="; ".join(
+                    filter(None, (coverage(experiment, outcomes), undivided, unread))
+                ),
             ),
         )
         sources[model] = TableSource(
@@ -236,6 +253,7 @@ def sources_of(
             experiment=experiment,
             entry=declared,
             outcomes=tuple(outcomes),
+            roles=roles_of(value),
             location=f"table: {declared.path}" + f" ({heading})" * bool(heading),
             recording=recording,
             undecided={} if failures else {MISSING: _UNSAID},

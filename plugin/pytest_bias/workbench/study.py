@@ -289,7 +289,7 @@ def analyze_table(
         source = Path(table) if isinstance(table, str) else table
         judge = {"judge": options["judge"]} if "judge" in options else {}
         entry = table_entry(source_text(source), of.id, {**judge, **(keys or {})})
-        replies = read_table(source, of, entry)
+        replies = read_table(source, of, entry, project.recordings.roster)
     for each in replies.values():
         tables.add(each)
     cases = [Case("hypothesis", of, model, each.design) for model, each in replies.items()]

@@ -19,7 +19,8 @@ from pytest_bias import BiasError, Experiment, Factor, Items, Measure
 from pytest_bias.contrasts.cases import Registry
 from pytest_bias.errors import BadData, MissingPackage, UnknownName
 from pytest_bias.experiments.layouts import Arranged, TableLayout, TableRow
-from pytest_bias.settings.roster import TableEntry, read_roster
+from pytest_bias.settings.roster import read_roster
+from pytest_bias.settings.table_entry import TableEntry
 from pytest_bias.tables.declared import Tables
 from pytest_bias.tables.reader import read_files
 from pytest_bias.tables.subjects import TableSource, read_table
@@ -268,7 +269,7 @@ def test_models_in_a_column_of_other_capitals_are_not_pooled(tmp_path: Path) -> 
     rows = [{"Model": row["model"], "Item": 4, **row} for row in ROWS]
     path = written(tmp_path / "t.csv", [{n: row[n] for n in row if n != "model"} for row in rows])
     assert said(path) == [
-        "column 'Model': is not read; call it model if it is that, or else otherwise"
+        "column 'Model': is not read; call it model if it is that, or else list it as unread"
     ]
     assert read_table(path, TOY, TableEntry(path="t", experiment=TOY.id, model="Model"))
 
@@ -348,6 +349,7 @@ def test_a_table_that_names_no_model_is_of_one_subject(tmp_path: Path) -> None:
 def test_how_much_of_the_design_is_there_is_said(tmp_path: Path) -> None:
     recording = only(read_table(written(tmp_path / "t.jsonl", ROWS), TOY)).recording
     assert there(recording.published).coverage.startswith(
+        "1 of 3 exemplars of group lack a cell that others have; "
         "3 of the 60 trials of the gate design are there; its 12 cells hold 0 to 1"
     )
 

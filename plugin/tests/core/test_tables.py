@@ -20,8 +20,9 @@ from pytest_bias import (
     Trial,
 )
 from pytest_bias.errors import BadData, BadSetting, NotRecorded, UnknownName
-from pytest_bias.settings.roster import Roster, TableEntry, parse_roster
+from pytest_bias.settings.roster import Roster, parse_roster
 from pytest_bias.settings.settings import Settings
+from pytest_bias.settings.table_entry import TableEntry
 from pytest_bias.tables.declared import Tables
 from pytest_bias.tables.subjects import TableSource
 
@@ -170,7 +171,7 @@ def test_without_a_column_of_replicates_a_repeated_row_is_another_trial(tmp_path
     assert [o.trial.replicate for o in found.outcomes] == [1, 2]
     assert there(found.recording.published).coverage.endswith(
         "no column 'replicate' tells a row that stands twice from a reply given twice: "
-        "1 of the table's 2 rows repeat another in all columns"
+        "1 of the table's 2 rows repeat another in all columns; not read: at, n"
     )
     assert "replicate" not in there(replies(tmp_path, GOOD).recording.published).coverage
     assert all(each.recorded_at is None for o in found.outcomes for each in o.exchanges)
@@ -363,7 +364,7 @@ FILES = {
     ),
     "a column that is hardly called otherwise": (
         f"{HEAD},Served \n{GOOD},m-2".encode(),
-        "column 'Served ': is not read; call it served if it is that, or else otherwise",
+        "column 'Served ': is not read; call it served if it is that, or else list it as unread",
     ),
     "no column of models": (
         f"{HEAD.replace('model', 'who')}\n{GOOD}".encode(),

@@ -29,7 +29,7 @@ from pytest_bias.report.dataset import (
 )
 from pytest_bias.session.exports import contents_of, written_from
 from pytest_bias.settings.options import OPTIONS
-from pytest_bias.settings.roster import TableEntry
+from pytest_bias.settings.table_entry import TableEntry
 from pytest_bias.tables.subjects import read_table
 from pytest_bias.workbench.study import StudyOptions
 from pytest_bias.workbench.suite import declared_for

@@ -1,0 +1,132 @@
+"""The declaration of a table of replies, as it stands in the roster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from string import Formatter
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator, ConfigDict, Field, StrictBool
+
+CLOSED = ConfigDict(extra="forbid")
+"""Configuration of a table whose keys are known."""
+
+Name = Annotated[str, Field(pattern=r"^\S(?:.*\S)?$")]
+"""A text that does not begin or end with a blank."""
+
+Tool = Literal["batch", "deepeval", "inspect", "lm-eval", "promptfoo"]
+"""Programs whose results are read as they are."""
+
+Pattern = tuple[tuple[str, str | None], ...]
+"""Texts, each with the column that begins behind it: '' is of no column, None ends the cell."""
+
+
+def pattern_of(text: str) -> Pattern:
+    """The parts of ``"{demand}-{}.txt"``.
+
+    Raises ValueError where there is no column in it, or two are not told apart.
+    """
+    parts = tuple((literal, name) for literal, name, *_ in Formatter().parse(text))
+    names = [name for _, name in parts if name is not None]
+    touching = any(not literal for literal, name in parts[1:] if name is not None)
+    if not names or touching or len({*filter(None, names)}) < len([*filter(None, names)]):
+        message = (
+            "must name columns in braces, each once and with a text between two of them, as "
+            "{demand}-{run}"
+        )
+        raise ValueError(message)
+    return parts
+
+
+def _checked(text: str) -> str:
+    pattern_of(text)
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A second ``file`` whose rows add their columns to those with the same word in ``on``."""
+
+    file: Name
+    on: Name
+    __pydantic_config__: ClassVar = CLOSED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableEntry:
+    """The declaration of one table of replies.
+
+    ``path`` is relative to the roster, ``experiment`` the id of the one that the replies belong
+    to. ``model`` is the column of who answered; without it, and without a column ``model``, all
+    rows are of one subject, called like the table. ``reply`` is the column of the replies' texts,
+    from which the experiment takes its measures. ``tool`` is the program whose results the file
+    has, ``rows`` where the list of rows stands in an object, ``join`` a second file.
+
+    ``parts`` splits cells of a column into columns of ours (``{"id": "{demand}-{run}"}``).
+    ``columns`` maps the columns of our data sets (factors, ``item``, measures, ``replicate``,
+    ``missing``, ``collected_at``, ``served``, ``finish``) to the source's, ``values`` cells of the
+    source to ours, by its column. ``layout`` is one of the experiment's, where a row is no trial.
+    ``unread`` are columns that do not say who answered, whatever they are called; ``repeats``
+    states that rows which stand in the table twice are two replies.
+
+    ``missing``, ``collected_at`` and ``served`` hold for all rows without such a column. ``judge``
+    is who graded. ``note`` is reported with every verdict, ``notes`` the same of one model.
+    """
+
+    path: Name
+    experiment: Name
+    model: Name | None = None
+    reply: Name | None = None
+    tool: Tool | None = None
+    rows: Name | None = None
+    join: Join | None = None
+    source: Name | None = None
+    licence: Name | None = None
+    collected_by: Name | None = None
+    collected_at: Name | None = None
+    served: Name | None = None
+    missing: Name | None = None
+    layout: Name | None = None
+    parts: dict[Name, Annotated[str, AfterValidator(_checked)]] = field(default_factory=dict)
+    columns: dict[Name, Name] = field(default_factory=dict)
+    values: dict[Name, dict[Name, str]] = field(default_factory=dict)
+    unread: frozenset[Name] = frozenset()
+    repeats: StrictBool = False
+    judge: Name | None = None
+    note: Name | None = None
+    notes: dict[Name, Name] = field(default_factory=dict)
+    __pydantic_config__: ClassVar = CLOSED
+
+    @property
+    def reply_column(self) -> str | None:
+        """The column of the replies' texts; None where the measures are columns."""
+        return self.reply or (REPLY if self.tool else None)
+
+    def word(self, column: str, cell: object) -> str:
+        """A cell of the source with our label."""
+        text = cell_text(cell)
+        return self.values.get(column, {}).get(text, text)
+
+    def noted(self, model: str) -> str:
+        """The notes on a model's replies, by our name of it."""
+        return "; ".join(filter(None, (self.notes.get(model), self.note)))
+
+
+REPLY = "reply"
+"""Column of replies in the results of a tool."""
+
+_LONGEST_WHOLE = 1e15
+
+
+def cell_text(cell: object) -> str:
+    """A cell as the text it would be in a CSV; empty where there is none.
+
+    Truths are ``true`` and ``false``, whole numbers stand without a point.
+    """
+    if isinstance(cell, str):
+        return cell
+    if cell is None or isinstance(cell, bool):
+        return "" if cell is None else str(cell).lower()
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < _LONGEST_WHOLE:
+        return str(int(cell))
+    return str(cell)

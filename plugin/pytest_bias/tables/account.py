@@ -1,0 +1,157 @@
+"""What must be said of a table before its verdicts: what is there, and what stands in it twice."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from ..experiments.design import Design, is_control, trials_of
+from ..experiments.fields import shortened
+from ..settings.table_entry import cell_text
+from .reader import WrongCell
+
+if TYPE_CHECKING:
+    from ..experiments.experiment import Experiment
+    from ..experiments.layouts import TableRow
+    from ..experiments.records import Outcome
+    from ..settings.table_entry import TableEntry
+    from .reader import RawTable
+
+_SHOWN = 10  # columns that are named
+_ANSWERERS = {
+    *("checkpoint", "deployment", "endpoint", "engine", "llm", "llms", "model", "models"),
+    *("provider", "served", "vendor"),
+}
+"""Words in the names of columns that tell who answered."""
+_WORD = re.compile(r"[a-z]+")
+_CHANCE = math.log(1000)
+"""Tables in one of which chance alone may repeat a block of rows, as a logarithm."""
+_LONGEST = 1000  # rows of a block that are compared
+
+
+def coverage(experiment: Experiment, outcomes: Sequence[Outcome]) -> str:
+    """Report which units lack a cell, how many trials there are, and how even the cells are.
+
+    A cell is a condition with one exemplar of each factor and one item; controls are left out.
+    """
+    cells = {
+        trial.cell
+        for condition in experiment.conditions
+        for trial in trials_of(condition, experiment.factors, experiment.items, Design(1))
+    }
+    counts = Counter(outcome.trial.cell for outcome in outcomes)
+    sizes = [counts[cell] for cell in cells]
+    planned, gate = len(cells) * experiment.replicates, experiment.replicates
+    there = sum(min(size, gate) for size in sizes)
+    words = f"{there:,} of the {planned:,} trials of the gate design are there"
+    least, most = min(sizes), max(sizes)
+    each = f"each of its {len(cells)} cells holds {most:,}"
+    several = f"its {len(cells)} cells hold {least:,} to {most:,}"
+    return "; ".join((*_lacking(experiment, outcomes), words, each if least == most else several))
+
+
+def _lacking(experiment: Experiment, outcomes: Iterable[Outcome]) -> Iterator[str]:
+    """Say how many exemplars and items lack a valid reply in a cell that others of them have."""
+    met: defaultdict[str, defaultdict[str, set[object]]] = defaultdict(lambda: defaultdict(set))
+    items, factors = experiment.items, experiment.factors
+    for outcome in outcomes:
+        trial = outcome.trial
+        if is_control(trial.condition, factors) or (items and trial.item in items.controls):
+            continue
+        units = dict(trial.exemplars) | ({items.name: trial.item} if items else {})
+        for name, unit in units.items():
+            valid = met[name][str(unit)]  # one without any reply is a unit, too
+            if outcome.missing is None:
+                valid.add(trial.cell)
+    for name, cells in met.items():
+        most = max(map(len, cells.values()))
+        if lacking := sum(len(each) < most for each in cells.values()):
+            kind = name if items and name == items.name else f"exemplars of {name}"
+            yield f"{lacking:,} of {len(cells):,} {kind} lack a cell that others have"
+
+
+def unread_columns(columns: Sequence[str]) -> str:
+    """Name the columns that nobody reads; '' where there are none."""
+    more = f" and {len(columns) - _SHOWN} more" * (len(columns) > _SHOWN)
+    return f"not read: {', '.join(columns[:_SHOWN])}{more}" if columns else ""
+
+
+def answerers(
+    table: RawTable, entry: TableEntry, unread: Iterable[str], model: str | None
+) -> Iterator[WrongCell]:
+    """The problems of unread columns that may tell who answered: replies of models are not pooled.
+
+    Of each model, or of all rows, such a column has to say one thing.
+    """
+    for column in unread:
+        if column in entry.unread or not {*_WORD.findall(column.casefold())} & _ANSWERERS:
+            continue
+        said: defaultdict[str, set[str]] = defaultdict(set)
+        for row in table.rows:
+            name = entry.word(model, row.cells.get(model)) if model else ""
+            said[name].add(cell_text(row.cells.get(column)))
+        several = sorted(max(said.values(), key=len, default=set()) - {""})
+        if len(several) > 1:
+            names = ", ".join(map(shortened, several[:_SHOWN]))
+            problem = (
+                f"is not read, and may tell who answered ({names}): name it as model, or else "
+                "list it as unread"
+            )
+            yield WrongCell(0, column, problem)
+
+
+def repeated_rows(table: RawTable) -> str:
+    """Say how many rows of a table without replicates repeat another in all columns."""
+    whole = [*_texts(table.columns, table.rows)]
+    return (
+        "no column 'replicate' tells a row that stands twice from a reply given twice: "
+        f"{len(whole) - len({*whole}):,} of the table's {len(whole):,} rows repeat another in "
+        "all columns"
+    )
+
+
+def _texts(columns: Sequence[str], rows: Iterable[TableRow]) -> Iterator[tuple[str, ...]]:
+    return (tuple(str(row.cells.get(column)) for column in columns) for row in rows)
+
+
+def repeated_block(table: RawTable, labels: Sequence[str]) -> list[WrongCell]:
+    """The problem of a table in which a block of rows stands again; none where none does.
+
+    The block is of more than one cell (``labels`` are the columns that tell them), and what it
+    says is so rare in its cells that in one table of a thousand, at most, chance would repeat it.
+    Where all rows of each cell say the same, it has to be rare in the table.
+    """
+    columns, rows = table.columns, table.rows
+    whole, cells = [*_texts(columns, rows)], [*_texts(labels, rows)]
+    alike, sizes, number = Counter(whole), Counter(cells), len(rows)
+    rare = [math.log(sizes[cell] / alike[row]) for row, cell in zip(whole, cells, strict=True)]
+    if not any(rare):
+        others = [*_texts([column for column in columns if column not in labels], rows)]
+        common = Counter(others)
+        rare = [math.log(number / common[other]) for other in others]
+    sums, needed = [0.0, *accumulate(rare)], 2 * math.log(number) + _CHANCE
+    first: dict[tuple[object, ...], int] = {}
+    end = 0
+    for begin in range(number):
+        while end < number and sums[end] - sums[begin] < needed:
+            end += 1
+        size = end - begin
+        if sums[end] - sums[begin] < needed or size > _LONGEST or len({*cells[begin:end]}) == 1:
+            continue
+        before = first.setdefault(tuple(whole[begin:end]), begin)
+        if before + size <= begin:
+            while end < number and whole[end] == whole[before + end - begin]:
+                end += 1
+            last = before + end - begin - 1
+            problem = (
+                f"this and the {end - begin - 1} {table.unit}s below repeat {table.unit}s "
+                f"{rows[before].line} to {rows[last].line}, so that the table holds replies more "
+                "than once: take one out. If the model said the same again, declare it: repeats = "
+                "true, or a column replicate"
+            )
+            return [WrongCell(rows[begin].line, "", problem, rows[begin].file)]
+    return []

@@ -1,0 +1,172 @@
+"""The shape of a table as its declaration has it: joined files, split cells, addressed lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..experiments.fields import shortened
+from ..experiments.layouts import TableRow
+from ..settings.table_entry import Pattern, cell_text, pattern_of
+from .reader import RawTable, WrongCell, element, read_files
+
+if TYPE_CHECKING:
+    from ..experiments.experiment import Experiment
+    from ..settings.table_entry import Join, TableEntry
+
+
+MODEL = "model"
+"""Column of who answered, unless the declaration names another."""
+
+
+def opened(path: Path, entry: TableEntry, pattern: str, folder: Path) -> RawTable:
+    """The table in a file, or in the files of a folder that ``pattern`` names, as declared.
+
+    ``folder`` is that to which paths of the declaration are relative.
+    """
+    return shaped(read_files(path, pattern, entry.rows or ""), entry, folder)
+
+
+def shaped(table: RawTable, entry: TableEntry, folder: Path) -> RawTable:
+    """The table with the columns that its declaration makes; problems are among its own."""
+    if entry.join is not None:
+        table = _joined(table, entry.join, folder)
+    named = (*entry.columns.values(), *entry.values, *entry.parts, entry.model, entry.reply)
+    for column in dict.fromkeys(filter(None, named)):
+        table = _addressed(table, column)
+    for column, text in entry.parts.items():
+        table = _parted(table, column, pattern_of(text))
+    return table
+
+
+def with_columns(
+    table: RawTable, names: Iterable[str], cells: Callable[[TableRow], Mapping[str, object]]
+) -> RawTable:
+    """The table with columns more; a name that it has already is a problem."""
+    names = [*dict.fromkeys(names)]
+    twice = [name for name in names if name in table.columns]
+    return replace(
+        table,
+        columns=(*dict.fromkeys((*table.columns, *names)),),
+        rows=tuple(row._replace(cells={**row.cells, **cells(row)}) for row in table.rows),
+        problems=(
+            *table.problems,
+            *(WrongCell(0, name, "two columns have this name") for name in twice),
+        ),
+    )
+
+
+def _joined(table: RawTable, join: Join, folder: Path) -> RawTable:
+    """The table with the columns of a second file, whose rows are found by the column ``on``."""
+    other = read_files(folder / join.file)
+    problems = [each._replace(file=join.file) for each in other.problems]
+    problems += [
+        WrongCell(0, join.on, "there is no such column, by which the files are joined", file)
+        for columns, file in ((table.columns, ""), (other.columns, join.file))
+        if join.on not in columns and not other.problems
+    ]
+    if problems:
+        return replace(table, problems=(*table.problems, *problems))
+    found: dict[str, TableRow] = {}
+    for row in other.rows:
+        word = cell_text(row.cells.get(join.on))
+        if found.setdefault(word, row) is not row:
+            words = f"{shortened(word)} is twice in it"
+            problems.append(WrongCell(row.line, join.on, words, join.file))
+    for row in table.rows:
+        if (word := cell_text(row.cells.get(join.on))) not in found:
+            words = f"{shortened(word)} is in no row of {join.file}"
+            problems.append(WrongCell(row.line, join.on, words, row.file))
+    nothing = TableRow(0, {})
+    table = replace(table, problems=(*table.problems, *problems))
+    added = [name for name in other.columns if name != join.on]
+
+    def cells(row: TableRow) -> Mapping[str, object]:
+        theirs = found.get(cell_text(row.cells.get(join.on)), nothing).cells
+        return {name: theirs.get(name) for name in added}
+
+    return with_columns(table, added, cells)
+
+
+def _addressed(table: RawTable, column: str) -> RawTable:
+    """The table with a column in a list, as ``choices.0.message.content``, if it has any."""
+    steps = column.split(".")
+    lists = [".".join(steps[:n]) for n in range(1, len(steps)) if steps[n].isdecimal()]
+    whole = next((name for name in lists if name in table.columns), None)
+    if whole is None or column in table.columns:
+        return table
+    path = column.removeprefix(f"{whole}.")
+    if all(element(row.cells.get(whole), path) is None for row in table.rows):
+        return table
+    return with_columns(table, [column], lambda row: {column: element(row.cells.get(whole), path)})
+
+
+def _parted(table: RawTable, column: str, pattern: Pattern) -> RawTable:
+    """The table with columns made of the parts of one; a cell of another form is a problem."""
+    if column not in table.columns:
+        problem = WrongCell(0, column, "there is no such column (parts)")
+        return replace(table, problems=(*table.problems, problem))
+    names = [name for _, name in pattern if name]
+    form = "".join(f"{text}{'' if name is None else f'{{{name}}}'}" for text, name in pattern)
+    wrong = [
+        WrongCell(row.line, column, f"{shortened(text)} is not of the form {form}", row.file)
+        for row in table.rows
+        if parted(text := cell_text(row.cells.get(column)), pattern) is None
+    ]
+    table = replace(table, problems=(*table.problems, *wrong))
+    return with_columns(
+        table, names, lambda row: parted(cell_text(row.cells.get(column)), pattern) or {}
+    )
+
+
+def parted(text: str, pattern: Pattern) -> Mapping[str, str] | None:
+    """The parts of a text by their columns, each as short as may be; None of another form."""
+    (first, name), *rest = pattern
+    if not text.startswith(first):
+        return None
+    text, parts = text.removeprefix(first), dict[str, str]()
+    for literal, following in rest:
+        head, _, tail = text.partition(literal)
+        if following is None:  # the last text ends the cell
+            head, tail = text.removesuffix(literal), ""
+        if head == text or not head:
+            return None
+        parts[name or ""], text, name = head, tail, following
+    if name is not None:
+        parts[name] = text
+    if not all(parts.values()):
+        return None
+    return {name: part for name, part in parts.items() if name}
+
+
+def missing_columns(wanted: Iterable[tuple[str, str]], table: RawTable) -> list[WrongCell]:
+    """Report the columns that a table lacks, of what each is to be taken from.
+
+    The first also lists those that there are.
+    """
+    there = f"; there are {', '.join(table.columns)}"
+    lacking = sorted({(column, of) for of, column in wanted if column not in table.columns})
+    return [
+        WrongCell(0, column, f"there is no such column ({of}){there * (number == 0)}")
+        for number, (column, of) in enumerate(lacking)
+    ]
+
+
+def of_another(table: RawTable, entry: TableEntry, experiment: Experiment) -> list[WrongCell]:
+    """Report the rows of a table that name another experiment."""
+    column = entry.columns.get("experiment", "experiment")
+    problem = f"is not {experiment.id}, whose replies these are"
+    rows = table.rows if column in table.columns else ()
+    named = [(row, entry.word(column, row.cells.get(column))) for row in rows]
+    return [
+        WrongCell(row.line, column, f"{shortened(word)} {problem}", row.file)
+        for row, word in named
+        if word not in ("", experiment.id)
+    ]
+
+
+def model_column(table: RawTable, entry: TableEntry) -> str | None:
+    """Return the column of who answered; None where all rows are of one subject."""
+    return entry.model or (MODEL if MODEL in table.columns else None)
