@@ -17,11 +17,11 @@ Name = Annotated[str, Field(pattern=r"^\S(?:.*\S)?$")]
 Tool = Literal["batch", "deepeval", "inspect", "lm-eval", "promptfoo"]
 """Programs whose results are read as they are."""
 
-Pattern = tuple[tuple[str, str | None], ...]
+Parts = tuple[tuple[str, str | None], ...]
 """Texts, each with the column that begins behind it: '' is of no column, None ends the cell."""
 
 
-def pattern_of(text: str) -> Pattern:
+def parts_of(text: str) -> Parts:
     """The parts of ``"{demand}-{}.txt"``.
 
     Raises ValueError where there is no column in it, or two are not told apart.
@@ -39,7 +39,7 @@ def pattern_of(text: str) -> Pattern:
 
 
 def _checked(text: str) -> str:
-    pattern_of(text)
+    parts_of(text)
     return text
 
 

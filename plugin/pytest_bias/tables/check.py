@@ -47,7 +47,7 @@ _COUNTING = (MODEL, "replicate", "missing", "served")  # unread, they could chan
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedTable:
     """The trials of each model of a table, in the plan's order; or all its problems.
 
     ``unread`` are the columns that have no part in them, ``labels`` those that tell its cells.
@@ -59,32 +59,32 @@ class Checked:
     labels: Sequence[str] = ()
 
 
-def checked(
+def checked_table(
     table: RawTable,
     entry: TableEntry,
     experiment: Experiment,
     name: str,
     roles_of: Callable[[str], ModelRoles],
-) -> Checked:
+) -> CheckedTable:
     """Compare a table with its experiment.
 
     ``name`` is what a model is called that no column names, ``roles_of`` says how replies of a
     model are read. Within their cell trials are in the order of the file.
     """
     if not table.columns:
-        return Checked(problems=table.problems)
+        return CheckedTable(problems=table.problems)
     check = _Check(table, entry, experiment, name, roles_of)
     for row in table.rows:
         check.read(row)
     check.check_notes()
     check.problems += answerers(table, entry, check.unread, check.column_of_models)
     if check.problems:
-        return Checked(problems=check.problems)
+        return CheckedTable(problems=check.problems)
     trials = {
         model: [outcome for _, outcome in sorted(trials, key=lambda each: each[0])]
         for model, trials in check.trials.items()
     }
-    return Checked(trials, unread=check.unread, labels=check.labels)
+    return CheckedTable(trials, unread=check.unread, labels=check.labels)
 
 
 class _Check:

@@ -101,10 +101,10 @@ def read_files(path: Path, pattern: str = "", rows: str = "") -> RawTable:
     if not is_folder(path):
         return read_bytes(path, {**_FORMATS, ".json": lambda data: _json(data, rows)})
     if not pattern:
-        return unread("is a folder: name a file, or a layout of files in a folder (layout)")
+        return no_table("is a folder: name a file, or a layout of files in a folder (layout)")
     paths = sorted(each for each in path.glob(pattern) if each.is_file())
     if not paths:
-        return unread(f"the folder holds no {pattern}")
+        return no_table(f"the folder holds no {pattern}")
     tables = {each.relative_to(path).as_posix(): read_bytes(each) for each in paths}
     sums = "".join(f"{name}\n{table.checksum}\n" for name, table in tables.items())
     return RawTable(
@@ -141,14 +141,14 @@ def read_bytes(path: Path, formats: Mapping[str, Callable[[bytes], RawTable]] = 
     """Read one file by its suffix, in one of ``formats`` if they are given."""
     formats = formats or _FORMATS
     if path.suffix.lower() not in formats:
-        return unread(f"how its name ends must say what it is: {', '.join(formats)}")
+        return no_table(f"how its name ends must say what it is: {', '.join(formats)}")
     data = b""
     try:
         data = path.read_bytes()
         table = formats[path.suffix.lower()](data)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        return unread(f"the file is not UTF-8 from line {line} on; save it in UTF-8")
+        return no_table(f"the file is not UTF-8 from line {line} on; save it in UTF-8")
     except (
         ArithmeticError,
         csv.Error,
@@ -157,11 +157,11 @@ def read_bytes(path: Path, formats: Mapping[str, Callable[[bytes], RawTable]] = 
         RecursionError,
         ValueError,
     ) as error:
-        return unread(f"the file cannot be read: {str(error).partition(chr(10))[0]}")
+        return no_table(f"the file cannot be read: {str(error).partition(chr(10))[0]}")
     return replace(table, checksum=hashlib.sha256(data).hexdigest())
 
 
-def unread(problem: str) -> RawTable:
+def no_table(problem: str) -> RawTable:
     """Return the table of a file of which nothing can be read."""
     return RawTable(problems=(WrongCell(0, "", problem),))
 
@@ -173,11 +173,11 @@ def _csv(data: bytes) -> RawTable:
     """
     lines = [*csv_lines(data.decode(_UTF8))]
     if not lines:
-        return unread(NO_ROWS)
+        return no_table(NO_ROWS)
     (_, columns), *rest = lines
     for sign in ";\t" if len(columns) == 1 else "":
         if sign in columns[0]:
-            return unread(f"the cells are separated by {sign!r}: save it with commas")
+            return no_table(f"the cells are separated by {sign!r}: save it with commas")
     size = len(columns)
     problem = f"cells, and the first line names {size} columns"
     return RawTable(
@@ -235,7 +235,7 @@ def _json(data: bytes, place: str) -> RawTable:
     rows = element(whole, place) if place else whole
     if not isinstance(rows, list):
         place = f"there is no list of objects at {place}" if place else ""
-        return unread(f"{place or 'the file is no list of objects'}{_lists(whole)}")
+        return no_table(f"{place or 'the file is no list of objects'}{_lists(whole)}")
     return _objects(enumerate(rows, start=1))
 
 
@@ -275,7 +275,7 @@ def _objects(
         else:
             problems.append(WrongCell(line, "", f"is no object of JSON: {problem}"))
     if not found and not problems:
-        return unread(NO_ROWS)
+        return no_table(NO_ROWS)
     columns = dict.fromkeys(chain.from_iterable(row.cells for row in found))
     return RawTable(tuple(columns), tuple(found), tuple(problems), typed=True)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..experiments.fields import shortened
 from ..experiments.layouts import TableRow
-from ..settings.table_entry import Pattern, cell_text, pattern_of
+from ..settings.table_entry import Parts, cell_text, parts_of
 from .reader import RawTable, WrongCell, element, read_files
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def shaped(table: RawTable, entry: TableEntry, folder: Path) -> RawTable:
     for column in dict.fromkeys(filter(None, named)):
         table = _addressed(table, column)
     for column, text in entry.parts.items():
-        table = _parted(table, column, pattern_of(text))
+        table = _parted(table, column, parts_of(text))
     return table
 
 
@@ -103,7 +103,7 @@ def _addressed(table: RawTable, column: str) -> RawTable:
     return with_columns(table, [column], lambda row: {column: element(row.cells.get(whole), path)})
 
 
-def _parted(table: RawTable, column: str, pattern: Pattern) -> RawTable:
+def _parted(table: RawTable, column: str, pattern: Parts) -> RawTable:
     """The table with columns made of the parts of one; a cell of another form is a problem."""
     if column not in table.columns:
         problem = WrongCell(0, column, "there is no such column (parts)")
@@ -121,7 +121,7 @@ def _parted(table: RawTable, column: str, pattern: Pattern) -> RawTable:
     )
 
 
-def parted(text: str, pattern: Pattern) -> Mapping[str, str] | None:
+def parted(text: str, pattern: Parts) -> Mapping[str, str] | None:
     """The parts of a text by their columns, each as short as may be; None of another form."""
     (first, name), *rest = pattern
     if not text.startswith(first):
