@@ -17,11 +17,11 @@ Name = Annotated[str, Field(pattern=r"^\S(?:.*\S)?$")]
 Tool = Literal["batch", "deepeval", "inspect", "lm-eval", "promptfoo"]
 """Programs whose results are read as they are."""
 
-Parts = tuple[tuple[str, str | None], ...]
+CellParts = tuple[tuple[str, str | None], ...]
 """Texts, each with the column that begins behind it: '' is of no column, None ends the cell."""
 
 
-def parts_of(text: str) -> Parts:
+def parts_of(text: str) -> CellParts:
     """The parts of ``"{demand}-{}.txt"``.
 
     Raises ValueError where there is no column in it, or two are not told apart.

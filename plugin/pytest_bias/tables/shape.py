@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..experiments.fields import shortened
 from ..experiments.layouts import TableRow
-from ..settings.table_entry import Parts, cell_text, parts_of
+from ..settings.table_entry import CellParts, cell_text, parts_of
 from .reader import RawTable, WrongCell, element, read_files
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _addressed(table: RawTable, column: str) -> RawTable:
     return with_columns(table, [column], lambda row: {column: element(row.cells.get(whole), path)})
 
 
-def _parted(table: RawTable, column: str, pattern: Parts) -> RawTable:
+def _parted(table: RawTable, column: str, pattern: CellParts) -> RawTable:
     """The table with columns made of the parts of one; a cell of another form is a problem."""
     if column not in table.columns:
         problem = WrongCell(0, column, "there is no such column (parts)")
@@ -121,7 +121,7 @@ def _parted(table: RawTable, column: str, pattern: Parts) -> RawTable:
     )
 
 
-def parted(text: str, pattern: Parts) -> Mapping[str, str] | None:
+def parted(text: str, pattern: CellParts) -> Mapping[str, str] | None:
     """The parts of a text by their columns, each as short as may be; None of another form."""
     (first, name), *rest = pattern
     if not text.startswith(first):
