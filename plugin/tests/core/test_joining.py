@@ -93,18 +93,6 @@ def test_the_journal_of_a_killed_process_is_joined(
     assert (tmp_path / "all" / GAME.id / whole.name).read_bytes() == whole.read_bytes()
 
 
-def test_trials_without_text_are_joined(tmp_path: Path) -> None:
-    quiet = test_measured.kept()
-    trials = plan(quiet, quiet.design())
-    whole = test_measured.record(tmp_path / "whole", quiet)
-    halves = [
-        test_measured.record(tmp_path / str(n), quiet, trials=Shard(n, 2).part(quiet.id, trials))
-        for n in (1, 2)
-    ]
-    (joined,) = join(halves, tmp_path / "all")
-    assert joined.path.read_bytes() == whole.read_bytes()
-
-
 def test_what_one_lost_to_a_cap_and_another_has_is_lost_no_more(tmp_path: Path) -> None:
     one, two = (record(tmp_path / name, GAME, trials=TRIALS[:2]) for name in ("1", "2"))
     three = record(tmp_path / "3", GAME, trials=TRIALS[2:3])

@@ -106,15 +106,6 @@ def test_no_event_skips_the_required_job() -> None:
     assert not any(name in rule["if"] for name in whole["variables"])
 
 
-def test_the_number_of_parts_is_the_number_of_jobs() -> None:
-    parts = read(GITHUB)["jobs"]["record"]["strategy"]["matrix"]["part"]
-    (matrix,) = read(GITLAB)["bias-record"]["parallel"]["matrix"]
-    assert parts == matrix["PART"] == ["1", "2"]
-    for path, part in ((GITHUB, r"matrix\.part \}\}"), (GITLAB, r"\$PART")):
-        found = re.findall(rf"{part}/(\d+)", path.read_text("utf-8"))
-        assert set(found) == {str(len(parts))}
-
-
 # --- the commands -----------------------------------------------------------------------------
 
 
@@ -204,13 +195,3 @@ def test_every_command_runs(path: Path, tmp_path: Path, once: Once) -> None:
                 found = json.loads((job / "bias-results.json").read_text("utf-8"))
                 assert found["suite"] == "PASS"
     assert {row["outcome"] for row in found["upgrade"]["rows"]} == {"improved"}
-
-
-def test_what_is_installed_are_extras() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    for path in (GITHUB, GITLAB):
-        asked = INSTALL.findall(path.read_text(encoding="utf-8"))
-        assert len(asked) >= 2
-        assert {each for of in asked for each in of.split(",")} <= {
-            *project["optional-dependencies"]
-        }

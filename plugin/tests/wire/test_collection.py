@@ -8,7 +8,6 @@ import json
 import os
 import re
 import signal
-import socket
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
@@ -22,7 +21,7 @@ from bias_tests.anchoring.experiment import ANCHORING
 
 from pytest_bias.cassettes.recorded_trials import is_recorded
 from pytest_bias.cassettes.recorder import Recorder, recording_lock
-from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Cassette, cassette_path
+from pytest_bias.cassettes.store import REJOURNAL_SUFFIX, Cassette, cassette_path
 from pytest_bias.experiments.design import Design, Trial
 from pytest_bias.experiments.experiment import Experiment, ModelRoles, plan
 from pytest_bias.experiments.messages import Place, trial_seed
@@ -235,24 +234,6 @@ def killed(
         return recorded(of, folder, at, **given)[0]
 
 
-def test_all_counts_nothing_of_an_interrupted_missing_as_new(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    of = experiment(replicates=3)
-    trials = plan(of, of.design())
-    path = cassette_path(tmp_path, of.id, MODEL)
-    killed(monkeypatch, of, tmp_path, Endpoint(partial(_scoring, 1)), trials=trials[:4])
-    assert files(tmp_path) == {path.name + JOURNAL_SUFFIX}
-    endpoint = Endpoint(partial(_scoring, 9))
-    job = killed(monkeypatch, of, tmp_path, endpoint, mode="all", trials=trials[:1])
-    assert job.calls == 1
-    assert len(files(tmp_path)) == 2
-    job, _ = recorded(of, tmp_path, endpoint, mode="all", trials=trials[:2])
-    assert (job.calls, job.problems) == (1, [])
-    assert files(tmp_path) == {path.name}
-    assert scores(of, tmp_path, trials=trials[:4]) == [9] * 2 + [1] * 2
-
-
 def test_what_is_journalled_is_merged_without_a_provider(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -428,21 +409,6 @@ def test_another_recorder(tmp_path: Path) -> None:
     assert files(tmp_path) == set()
 
 
-def test_a_provider_that_is_down(tmp_path: Path) -> None:
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
-        of = experiment(replicates=30)
-        job, _ = recorded(of, tmp_path, url)
-    assert (job.calls, job.recorded) == (0, 0)
-    (problem,) = job.problems
-    assert problem.startswith(
-        "simulated/even: APIConnectionError: Connection error. All connection "
-    )
-    assert problem.endswith(f"(at {url}/v1/)")
-    assert files(tmp_path) == set()
-
-
 def test_a_damaged_cassette_is_left_as_it_is(tmp_path: Path) -> None:
     path = cassette_path(tmp_path, "tiny", MODEL)
     path.parent.mkdir(parents=True)
@@ -452,9 +418,8 @@ def test_a_damaged_cassette_is_left_as_it_is(tmp_path: Path) -> None:
     assert path.read_bytes() == b"half a head"
 
 
-@pytest.mark.parametrize("subject", ["even", "biased", "drifted"])
-def test_the_shipped_cassettes_can_be_recorded_again(tmp_path: Path, subject: str) -> None:
-    model = f"simulated/{subject}"
+def test_the_shipped_cassettes_can_be_recorded_again(tmp_path: Path) -> None:
+    model = "simulated/drifted"
     trials, answers = plan(ANCHORING, Design(10)), [ANCHORING.simulated]
     job, _ = recorded(ANCHORING, tmp_path, None, model=model, trials=trials, answers=answers)
     assert job.problems == []

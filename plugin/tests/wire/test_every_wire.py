@@ -29,7 +29,7 @@ from pytest_bias.verdicts.analysis import Analysis
 from pytest_bias.workbench.project import Project
 
 from ..core.factories import ask_once, experiment
-from ..support.server import FAULTS, Fault, Faults, Server, over_http, serving
+from ..support.server import Fault, Faults, Server, over_http, serving
 from .test_collection import files, outcomes
 from .test_collection import recorded as recorded_over
 
@@ -161,10 +161,6 @@ def answers(server: Server) -> Counter[int | None]:
     return Counter(each.seed for each in whole if each.status == 200)
 
 
-def test_every_fault_has_its_test() -> None:
-    assert {*PASSING, *INVALID, *PROBLEMS, "timeout"} == set(FAULTS)
-
-
 @pytest.mark.parametrize("wire", APIS)
 def test_what_passes_is_recorded_once_in_the_end(tmp_path: Path, wire: str) -> None:
     of = tiny(replicates=4)
@@ -175,16 +171,6 @@ def test_what_passes_is_recorded_once_in_the_end(tmp_path: Path, wire: str) -> N
         assert len(server.served) == 8 + len(PASSING) - 1  # what is slow is answered at once
     assert (job.problems, job.recorded, job.calls) == ([], 8, 8)
     assert met == PASSING | ({"overloaded": 529} if wire == "anthropic" else {})
-    kept(of, tmp_path)
-
-
-def test_a_call_without_an_answer_in_its_time_is_made_again(tmp_path: Path) -> None:
-    of = tiny()
-    with under(["timeout"]) as server:
-        job = recorded(of, tmp_path, server, "openai-chat", timeout=1.0)
-        assert [*server.met.values()].count("timeout") == 1
-        assert answers(server).total() == job.calls
-    assert (job.problems, job.recorded, job.calls) == ([], 4, 4)
     kept(of, tmp_path)
 
 

@@ -98,25 +98,6 @@ def test_later_runs_record_what_a_cap_left_out_and_its_marks_vanish(tmp_path: Pa
     assert is_whole(of, tmp_path)
 
 
-def test_what_fails_after_a_run_that_was_capped_is_not_missing_by_the_cap(tmp_path: Path) -> None:
-    of, path = experiment(replicates=5), cassette_path(tmp_path, "tiny", MODEL)
-    with serving() as server:
-        first, _ = recorded(of, tmp_path, server.url, max_calls=4, concurrency=1)
-        assert len(Cassette(path).lost) == 6
-        # One trial does not come about, one does, and for the others the cap leaves no room.
-        server.plant(["server_error"] * 5)
-        second, _ = recorded(of, tmp_path, server.url, max_calls=6, concurrency=1)
-        assert (second.recorded, len(second.problems), len(second.lost)) == (1, 1, 4)
-        left = first.lost - second.done
-        assert Cassette(path).lost == second.lost < left
-        assert unrecorded(of, tmp_path, MODEL) == left
-        server.plant(["unauthorised"])  # which ends it: what is not begun is not capped either
-        third, _ = recorded(of, tmp_path, server.url, concurrency=1)
-        assert (third.recorded, len(third.lost)) == (0, 0)
-    assert Cassette(path).lost == frozenset()
-    assert unrecorded(of, tmp_path, MODEL) == left
-
-
 def test_the_budget_holds_for_the_tokens_the_server_counted(tmp_path: Path) -> None:
     of, budget = experiment(ask_twice, replicates=20, **SHORT), 0.25
     with serving(["server_error", "drop", "server_error", *[None] * 17] * 20) as server:

@@ -47,23 +47,6 @@ def test_an_empty_account_is_no_rate_limit(router: respx.MockRouter, code: str) 
     assert mocker.failed(CHAT.opened).kind == "fatal"
 
 
-FIELDS_NAMED = {
-    "response_format": "schema",
-    "response_format.type": "schema",
-    "response_format.json_schema.schema": None,
-    "messages": None,
-}
-
-
-@pytest.mark.parametrize(("field", "parameter"), FIELDS_NAMED.items())
-def test_the_field_an_error_names_is_the_one_refused(
-    router: respx.MockRouter, field: str, parameter: str | None
-) -> None:
-    said = error("Not this.", param=field, code="unsupported_value")
-    router.post(CHAT.url).respond(400, json=said)
-    assert mocker.failed(CHAT.opened, mocker.STRUCTURED).parameter == parameter
-
-
 NEWER = "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
 
 

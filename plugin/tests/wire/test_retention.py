@@ -119,16 +119,3 @@ def test_a_trial_of_which_a_call_failed_is_asked_again_as_a_whole(tmp_path: Path
     ]
     job, _ = recorded(of, tmp_path, Endpoint())
     assert (job.recorded, job.calls, job.problems) == (8, 16, [])
-
-
-def test_nothing_is_paid_where_text_stands_in_the_cassette(tmp_path: Path) -> None:
-    endpoint = Endpoint()
-    recorded(experiment(), tmp_path, endpoint)
-    before = cassette_path(tmp_path, "tiny", MODEL).read_bytes()
-    job, _ = recorded(kept(replicates=9), tmp_path, endpoint)
-    assert (job.calls, job.recorded) == (0, 0)
-    assert (
-        'holds requests and replies as text, and its experiment has retention="measures"'
-        in (job.problems[0])
-    )
-    assert job.cassette.read_bytes() == before

@@ -117,21 +117,6 @@ def test_a_rate_limit_halves_once_for_all_calls_that_were_in_flight_and_a_round_
     assert calls.limit == 1  # at least
 
 
-def test_requests_pass_in_the_order_in_which_they_came() -> None:
-    async def twenty() -> list[int]:
-        gate, stop, passed = throttle(qpm=60, tpm=1000), Stop(), list[int]()
-
-        async def one(number: int) -> None:
-            # Small ones may not overtake a large one.
-            await gate.enter(900 if number % 2 else 1, stop, Spending())
-            passed.append(number)
-
-        await asyncio.gather(*(one(number) for number in range(20)))
-        return passed
-
-    assert run_virtually(twenty()) == list(range(20))
-
-
 async def _waits_for_a_slot(gate: Throttle, stop: Stop) -> None:
     gate._in_flight = 10_000
     async with gate.slot(stop):
@@ -181,23 +166,6 @@ def test_a_stop_wakes_every_waiter_at_once(place: Place, *, above: bool) -> None
         return now()
 
     assert run_virtually(scene()) == pytest.approx(1)
-
-
-def test_a_stop_of_one_job_is_none_of_another() -> None:
-    async def scene() -> None:
-        outer = Stop()
-        mine, theirs = Stop(outer), Stop(outer)
-        mine.request()
-        theirs.check()
-        with pytest.raises(Halted):
-            mine.check()
-        outer.request()
-        with pytest.raises(Halted):
-            theirs.check()
-        with pytest.raises(Halted):
-            Stop(outer).check()
-
-    run_virtually(scene())
 
 
 def test_a_slot_freed_by_a_job_that_stops_goes_to_the_other_job() -> None:
@@ -315,28 +283,6 @@ def test_no_cap_is_ever_exceeded_and_everybody_comes_to_an_end(
     assert max_calls is None or sent <= max_calls
     assert purse.spent <= budget + 1e-6
     assert purse._money == 0
-
-
-def test_what_calls_in_flight_hold_is_waited_for() -> None:
-    async def scene() -> list[tuple[str, float]]:
-        purse, stop, told = Spending(budget=1.0), Stop(), list[tuple[str, float]]()
-
-        async def call(name: str, price: float) -> None:
-            try:
-                await purse.reserve(0.6, stop)
-            except Capped:
-                told.append((f"{name} capped", now()))
-                return
-            purse.sent(stop)
-            await asyncio.sleep(10)
-            purse.charge(0.6, price)
-            told.append((name, now()))
-
-        await asyncio.gather(call("first", 0.1), call("second", 0.5), call("third", 0.6))
-        return told
-
-    # 0.6 are held, 0.1 spent; then 0.6 held beside 0.1; then 0.6 spent, and 0.6 do not fit.
-    assert run_virtually(scene()) == [("first", 10), ("second", 20), ("third capped", 20)]
 
 
 @pytest.mark.requirement("AUDIT-21")
