@@ -105,14 +105,6 @@ def of_own(folder: Path, protocol: str, *arguments: str) -> CompletedProcess[str
     return command(folder, *arguments, "--suite", "own_suite")
 
 
-def test_without_a_simulated_subject_only_the_opening_is_known(tmp_path: Path) -> None:
-    protocol = "return await subject.ask(trial['one'])"
-    _, line = of_own(tmp_path, protocol, "list").stdout.splitlines()
-    assert line.split()[:6] == ["own", "36", "≥", "36", "0", "1"]
-    text = of_own(tmp_path, protocol, "list", "own").stdout
-    assert "no simulated subject answers: what is asked next depends on the reply" in text
-
-
 @pytest.mark.parametrize(
     ("protocol", "said"),
     [

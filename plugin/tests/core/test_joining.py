@@ -10,7 +10,7 @@ import pytest
 
 from pytest_bias.cassettes.format import SCOPE_START
 from pytest_bias.cassettes.maintenance import join
-from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Cassette, write_cassette
+from pytest_bias.cassettes.store import JOURNAL_SUFFIX, REJOURNAL_SUFFIX, Cassette
 from pytest_bias.cli.commands import main
 from pytest_bias.errors import (
     BadSetting,
@@ -91,17 +91,6 @@ def test_the_journal_of_a_killed_process_is_joined(
         file.write(b'{"key":"cut')
     assert main(["cassettes", "join", str(tmp_path), "--into", str(tmp_path / "all")]) == 0
     assert (tmp_path / "all" / GAME.id / whole.name).read_bytes() == whole.read_bytes()
-
-
-def test_what_one_lost_to_a_cap_and_another_has_is_lost_no_more(tmp_path: Path) -> None:
-    one, two = (record(tmp_path / name, GAME, trials=TRIALS[:2]) for name in ("1", "2"))
-    three = record(tmp_path / "3", GAME, trials=TRIALS[2:3])
-    for path, lost in ((one, {"a#3", "a#4"}), (two, {"a#2"})):
-        cassette = Cassette(path)
-        cassette.lost = frozenset(lost)
-        write_cassette(cassette)
-    (joined,) = join([one, two, three], tmp_path / "all")
-    assert Cassette(joined.path).lost == {"a#4"}
 
 
 def other_reply(path: Path) -> type[BiasError]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_bias.cassettes.format import Provenance
-from pytest_bias.experiments.design import Design, Factor, Trial
+from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment, ModelRoles, plan
 from pytest_bias.experiments.messages import Parameters
 from pytest_bias.experiments.protocol import Subject
@@ -147,17 +147,6 @@ def test_else_the_opening_request_is_a_lower_bound(tmp_path: Path, answer: Any) 
     assert row.subject == Calls(6, -(-6 * opening // 4), 0)
 
 
-def test_an_interrupted_recording_anew_goes_on(tmp_path: Path) -> None:
-    of = experiment(ask_twice)
-    path = record(tmp_path, of)
-    again = record(tmp_path / "again", of, trials=first_replicates(of, 1), merge=False)
-    journal = path.with_name(f"{path.name}.rerecording")
-    again.with_name(f"{again.name}.recording").rename(journal)
-    row = only(planned(tmp_path, of, mode="all"))
-    assert (row.recorded_trials, row.missing_trials) == (2, 4)
-    assert row.subject.calls == 8
-
-
 @pytest.mark.parametrize(
     ("qpm", "own", "entry", "minutes"),
     [
@@ -291,22 +280,6 @@ def test_a_real_models_cassette_is_the_guide_before_a_simulated_one(
     )
     record(tmp_path, of)
     assert only(planned(tmp_path, of, models=[OTHER])).estimate.model == "openai/tiny"
-
-
-def test_designs_that_do_not_hold_each_other_share_a_cassette(tmp_path: Path) -> None:
-    of = experiment(
-        factors=[Factor("group", {"a": 1, "b": 2}, exemplars={"a": ["A", "B"], "b": ["C", "D"]})],
-        designs={"documented": Design(5, exemplars=1)},
-    )
-    record(tmp_path, of)
-    row = only(planned(tmp_path, of))
-    assert (row.trials, row.missing_trials) == (12, 0)
-    row = only(planned(tmp_path, of, design="documented"))
-    assert (row.trials, row.recorded_trials, row.missing_trials) == (10, 6, 4)
-    record(tmp_path, of, trials=plan(of, of.design("documented")))
-    for design in ("gate", "documented"):
-        row = only(planned(tmp_path, of, design=design))
-        assert row.missing_trials == 0
 
 
 def test_measured_trials_are_recorded_and_tell_what_the_others_use(tmp_path: Path) -> None:

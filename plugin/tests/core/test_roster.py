@@ -19,7 +19,6 @@ from pytest_bias.settings.roster import (
     EndpointEntry,
     ModelEntry,
     Price,
-    Roster,
     is_unpinned,
     parse_roster,
     read_roster,
@@ -73,14 +72,6 @@ def test_a_whole_roster() -> None:
         "vllm": EndpointEntry("openai-chat", "https://models.example.org/v1"),
     }
     assert roster.judges == ("google/gemini-2.5-flash", "openai/gpt-5.1-2025-11-13")
-
-
-def test_no_file_and_an_empty_file_are_an_empty_roster(tmp_path: Path) -> None:
-    (tmp_path / "empty.toml").touch()
-    assert read_roster(None) == read_roster(tmp_path / "empty.toml") == Roster()
-    assert Roster().entry("openai/unknown") == ModelEntry()
-    assert Roster().defaults("openai/unknown") == Parameters()
-    assert Price(1.25, 10.0).cost(2_000_000, 100_000) == pytest.approx(3.5)
 
 
 MOVES = {
