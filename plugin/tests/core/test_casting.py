@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_bias import Experiment, Measure, SimulatedPrompt, masked
 from pytest_bias.cassettes.recorded_trials import safe_message
-from pytest_bias.errors import BadSetting, JudgeNotBlind, UnknownName
+from pytest_bias.errors import BadSetting, BiasError, JudgeNotBlind, UnknownName
 from pytest_bias.experiments.checks.manipulation import faults
 from pytest_bias.experiments.design import Factor, Trial
 from pytest_bias.experiments.experiment import ModelRoles, plan
