@@ -18,6 +18,7 @@ from .client import Client, Unsent
 from .failures import error_within, reply_failure, unencodable
 from .outcomes import prompt_outcome
 from .sdk import cache_header, now, parsed
+from .streams import is_stream, joined
 
 _SCHEMA_NAMES = (
     "json_schema",
@@ -139,6 +140,8 @@ class Adapter(ABC):
 
 def _json(response: Any) -> object:
     """The value of a body; JSON has no charset, whatever a header says (RFC 8259, 8.1 and 11)."""
+    if is_stream(response):
+        return joined(response.content.decode("utf-8", "replace"))
     try:
         return parsed(response.content)
     except UnicodeDecodeError:

@@ -94,7 +94,7 @@ class Endpoint:
 
     ``provider`` is its name in ``provider/model``; ``base_url`` is None for the vendor's own;
     ``started`` is one that was started for this recording alone. ``headers`` go with each request,
-    and their values are secrets; ``query`` goes with each URL.
+    and their values are secrets; ``query`` goes with each URL. ``stream`` asks for event streams.
     """
 
     provider: str
@@ -103,6 +103,7 @@ class Endpoint:
     started: bool = False
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     query: Mapping[str, str] = field(default_factory=dict)
+    stream: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +207,9 @@ def _open(name: str, context: ProviderContext) -> Provider:
         variable = own.api_key_env
         key = NO_KEY if variable is None else api_key(context.environ, name, variable)
         headers = {h: api_key(context.environ, name, v) for h, v in own.headers_env.items()}
-        endpoint = Endpoint(name, key, own.base_url, headers=headers, query=own.query)
+        endpoint = Endpoint(
+            name, key, own.base_url, headers=headers, query=own.query, stream=own.stream
+        )
         return open_wire(own.wire, endpoint)
     if name in context.providers:
         return cast("Factory", context.providers[name])(context)

@@ -70,6 +70,8 @@ class OpenAIChat(Adapter):
         )
         messages = [{"role": m.role, "content": m.text} for m in request.messages]
         body = {"messages": messages, **fields}
+        if self._client.endpoint.stream:
+            body |= {"stream": True, "stream_options": {"include_usage": True}}
         if request.schema is not None:
             shape = {"type": "json_schema", "json_schema": _strict(request)}
             body["response_format"] = shape

@@ -232,7 +232,8 @@ class EndpointEntry:
 
     ``api_key_env`` is the environment variable that holds its key, None where it takes none;
     ``headers_env`` are further headers → the variable that holds each, ``query`` is sent in the
-    query of every URL; ``replies`` is how replies of its models are read.
+    query of every URL; ``replies`` is how replies of its models are read. ``stream`` asks a server
+    of Chat Completions for event streams, for those that give nothing else.
     """
 
     wire: Wire
@@ -242,6 +243,7 @@ class EndpointEntry:
         default_factory=dict
     )
     query: dict[Name, Name] = field(default_factory=dict)
+    stream: StrictBool = False
     replies: ReplyPolicy = "strict"
     __pydantic_config__: ClassVar = CLOSED
 
@@ -366,11 +368,7 @@ def parse_roster(text: str, path: Path) -> Roster:
     order = tuple(file.judges.order)
     if len(set(order)) != len(order):
         raise _bad(path, "[judges] order", "names one twice")
-    for name, model in file.models.items():
-        if model.request and name.startswith(_WITHOUT_FIELDS):
-            raise _bad(
-                path, _place(("models", name, "request")), "no further fields can be sent to it"
-            )
+    _check_sent(file, path)
     for section, tables in ((PUBLISHED, file.published), (TABLE, file.table)):
         for name, entry in tables.items():
             for key in NEEDED[section]:
@@ -406,6 +404,19 @@ class _File:
     published: dict[str, TableEntry] = field(default_factory=dict)
     table: dict[str, TableEntry] = field(default_factory=dict)
     __pydantic_config__: ClassVar = CLOSED
+
+
+def _check_sent(file: _File, path: Path) -> None:
+    """Refuse what an endpoint or a provider cannot be sent."""
+    for name, endpoint in file.endpoints.items():
+        if endpoint.stream and endpoint.wire != "openai-chat":
+            problem = "only openai-chat has event streams here"
+            raise _bad(path, _place(("endpoints", name, "stream")), problem)
+    for name, model in file.models.items():
+        if model.request and name.startswith(_WITHOUT_FIELDS):
+            raise _bad(
+                path, _place(("models", name, "request")), "no further fields can be sent to it"
+            )
 
 
 def table_entry(path: str, experiment: str, keys: Mapping[str, object]) -> TableEntry:

@@ -111,6 +111,12 @@ BAD: list[tuple[str, str, str, str]] = [
     (MODEL, 'request = {api_key = "k"}', f"{MODEL} request.api_key", "in the environment"),
     ('[models."codex/m"]', "request = {a = 1}", '[models."codex/m"] request', "no further fields"),
     (OWN, f"{AT_HOME}\nheaders_env = {{a = 'sk-1'}}", f"{OWN} headers_env.a", "must name an env"),
+    (
+        OWN,
+        f"{AT_HOME.replace('openai-chat', 'google')}\nstream = true",
+        f"{OWN} stream",
+        "only op",
+    ),
     (OWN, f"{AT_HOME}\nheaders_env = {{'a b' = 'A'}}", f"{OWN} headers_env.a b", "pattern"),
     ('[models."gpt"]', "", "[models.gpt]", "write models as provider/model"),
     ("[judges]", 'order = ["gpt"]', "[judges] order.1", "write models as provider/model"),

@@ -109,3 +109,52 @@ def test_what_is_sent_besides_is_in_the_key_and_values_of_headers_are_not() -> N
         "headers": ["x-a", "x-b"],
         "query": {"v": "2"},
     }
+
+
+def chunks(*choices: dict[str, Any], end: str = "data: [DONE]\n\n") -> str:
+    head: dict[str, Any] = {"id": "c-1a", "model": "served-1", "usage": None}
+    usage = {"prompt_tokens": 7, "completion_tokens": 2}
+    said = [{**head, "choices": [choice]} for choice in choices]
+    said.append({**head, "choices": [], "usage": usage})
+    return ": PROCESSING\n\n" + "".join(f"data: {json.dumps(c)}\n\n" for c in said) + end
+
+
+STREAM = {"content-type": "text/event-stream; charset=utf-8"}
+WORDS: list[dict[str, Any]] = [
+    {"delta": {"role": "assistant", "content": ""}, "finish_reason": None},
+    {"delta": {"reasoning_content": "Well."}},
+    {"delta": {"content": "Fi"}, "finish_reason": None},
+    {"delta": {"content": "ve."}, "finish_reason": None},
+]
+STOP: dict[str, Any] = {"delta": {}, "finish_reason": "stop"}
+
+
+@pytest.mark.parametrize("asks", [True, False])
+@pytest.mark.usefixtures("nothing_set")
+def test_an_event_stream_is_put_together(router: respx.MockRouter, *, asks: bool) -> None:
+    at = Endpoint("gateway", SECRET, f"{GATEWAY}/v1", stream=asks)
+    url = f"{GATEWAY}/v1/chat/completions"
+    route = router.post(url).respond(text=chunks(*WORDS, STOP), headers=STREAM)
+    reply = mocker.ask(lambda: open_wire("openai-chat", at))
+    assert (reply.text, reply.finish, reply.served_model) == ("Five.", "stop", "served-1")
+    assert reply.usage == {"input": 7, "output": 2}
+    assert body_of(route).get("stream", False) == asks
+
+
+FAILED = {"error": {"message": "The server had an error.", "code": 503}}
+BROKEN = {
+    "before its end": (chunks(*WORDS), "the reply is not a chat completion"),
+    "by an error": (f"data: {json.dumps(FAILED)}\n\n", "The server had an error."),
+    "by a choice that is none": ('data: {"choices": [1]}', "the reply is not"),
+    "in a chunk": (chunks(*WORDS)[:150], "the reply is not"),
+}
+
+
+@pytest.mark.parametrize(("text", "why"), BROKEN.values(), ids=BROKEN)
+@pytest.mark.usefixtures("nothing_set")
+def test_a_broken_event_stream_is_no_reply(router: respx.MockRouter, text: str, why: str) -> None:
+    at = Endpoint("gateway", SECRET, f"{GATEWAY}/v1", stream=True)
+    router.post(f"{GATEWAY}/v1/chat/completions").respond(text=text, headers=STREAM)
+    failure = mocker.failed(lambda: open_wire("openai-chat", at))
+    assert why in str(failure)
+    assert not failure.fatal
