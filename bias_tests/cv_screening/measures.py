@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+
 from pytest_bias import BadData, BadDesign
-from pytest_bias.stats import mann_whitney
 
 from .table import DOCUMENTED, NEUTRAL, Label, Rated, Table, Terms, label_of, read_table
 
@@ -26,7 +27,6 @@ CONTRASTS = DOCUMENTED.contrasts
 _LOST_AT_MOST = 60
 """Of 100 points of quality, where ratings are off by the whole scale: 20 a point of 1 to 4."""
 _SMALLEST_GROUP = 2
-_EXACT_UP_TO = 8  # scipy's rule: the smaller group of so many, and no ties
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,9 +250,8 @@ def _contrast(
     a, b = (_ratings(side) for side in sides)
     p = None
     if min(len(a), len(b)) >= _SMALLEST_GROUP:
-        found = mann_whitney(a, b)
-        small = min(len(a), len(b)) <= _EXACT_UP_TO
-        p = found.p_exact if small and found.p_exact is not None else found.p
+        alike = len({*a, *b}) == 1
+        p = 1.0 if alike else float(stats.mannwhitneyu(a, b).pvalue)
     return BiasContrast(
         name=name,
         difference=_mean(a) - _mean(b) if a and b else None,

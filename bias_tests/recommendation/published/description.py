@@ -11,7 +11,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from pytest_bias.stats import Interval, TooFewUnits, benjamini_hochberg, holm
+from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # scipy ships no types
+
+from pytest_bias.stats import Interval, TooFewUnits, holm
 
 from .aggregation import min_max
 from .features import FEATURES, Feature
@@ -119,7 +121,10 @@ def magnitudes(
 def _adjusted(described: Sequence[FeatureDescription]) -> list[FeatureDescription]:
     tested = {each.feature: each.p for each in described if each.p is not None}
     ps = list(tested.values())
-    both = zip(tested, holm(ps).tolist(), benjamini_hochberg(ps).tolist(), strict=True)
+    if not ps:
+        return list(described)
+    by_rate = stats.false_discovery_control(ps, method="bh")  # Benjamini & Hochberg (1995)
+    both = zip(tested, holm(ps).tolist(), by_rate.tolist(), strict=True)
     adjusted = {name: (by_holm, by_bh) for name, by_holm, by_bh in both}
     return [
         replace(each, p_holm=adjusted[each.feature][0], p_bh=adjusted[each.feature][1])

@@ -186,7 +186,7 @@ def categorical(
     # Picked against passed over: two sets of posts without an overlap.
     table = [[in_picks[each], in_pools[each] - in_picks[each]] for each in categories]
     try:
-        bergsma: float | None = chi_square(table).bergsma_v
+        bergsma: float | None = _bergsma_v(chi_square(table).chi2, table)
     except NoVariance:  # all posts were picked
         bergsma = None
     described = replace(
@@ -232,3 +232,15 @@ def _counted(
         missing=missing,
         note=NO_POOL,
     )
+
+
+def _bergsma_v(chi2: float, table: Sequence[Sequence[int]]) -> float:
+    """Cramér's V less what chance adds to it (Bergsma 2013); 0 where nothing is left."""
+    counts = np.array(table)
+    counts = counts[counts.any(axis=1)][:, counts.any(axis=0)]
+    n, sides = int(counts.sum()), counts.shape
+    corrected = chi2 / n - (sides[0] - 1) * (sides[1] - 1) / (n - 1)
+    if corrected <= 0 or n <= max(sides):  # one unit per row makes it 0 / 0
+        return 0.0
+    size = min(side - 1 - (side - 1) ** 2 / (n - 1) for side in sides)
+    return min(1.0, math.sqrt(corrected / size))

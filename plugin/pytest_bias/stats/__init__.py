@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from .means import welch as welch
     from .results import Interval as Interval
     from .results import Misclassified as Misclassified
-    from .simultaneous import benjamini_hochberg as benjamini_hochberg
     from .simultaneous import holm as holm
 
 _HOMES = {
@@ -33,7 +32,7 @@ _HOMES = {
     **dict.fromkeys(("chi_square", "factorial_anova", "mann_whitney"), ".classical"),
     **dict.fromkeys(("cohen_d", "one_sample", "welch"), ".means"),
     **dict.fromkeys(("Interval", "Misclassified"), ".results"),
-    **dict.fromkeys(("benjamini_hochberg", "holm"), ".simultaneous"),
+    "holm": ".simultaneous",
 }
 
 if not TYPE_CHECKING:  # a checker goes by what is imported as itself

@@ -44,7 +44,6 @@ class ChiSquare:
     p: float
     smallest_expected: float
     cramers_v: float
-    bergsma_v: float
 
 
 def chi_square(table: ArrayLike, *, yates: bool = False) -> ChiSquare:
@@ -53,13 +52,12 @@ def chi_square(table: ArrayLike, *, yates: bool = False) -> ChiSquare:
     Estimand of the effect sizes: Cramér's V of the population's table, from 0 to 1. `table` has
     shape (r, c) and counts independent units as integers. Empty rows and columns are dropped.
     Yates' correction is applied to what is a 2 × 2 table then, and to no other; it goes into V
-    (there also called phi), not into Bergsma's. V of an independent table is not 0 on average;
-    `bergsma_v` corrects that. The p-value needs expected counts of 5 or so: see
-    `smallest_expected`.
+    (there also called phi). V of an independent table is not 0 on average. The p-value needs
+    expected counts of 5 or so: see `smallest_expected`.
 
     Raises `NoVariance` when fewer than two rows or columns have any units, `BadStatisticInput`
     for counts that are not integers or are negative.
-    Source: Pearson (1900), Yates (1934), Cramér (1946), Bergsma (2013).
+    Source: Pearson (1900), Yates (1934), Cramér (1946).
     """
     from scipy.stats import contingency  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
 
@@ -68,15 +66,12 @@ def chi_square(table: ArrayLike, *, yates: bool = False) -> ChiSquare:
     if min(counts.shape) < FEWEST:
         raise NoVariance
     found = contingency.chi2_contingency(counts, correction=yates)
-    plain = contingency.chi2_contingency(counts, correction=False)
-    n, (rows, columns) = int(counts.sum()), counts.shape
     return ChiSquare(
         chi2=float(found.statistic),
         df=int(found.dof),
         p=probability(found.pvalue),
         smallest_expected=float(found.expected_freq.min()),
         cramers_v=min(1.0, float(contingency.association(counts, correction=yates))),
-        bergsma_v=_bergsma_v(float(plain.statistic) / n, rows, columns, n),
     )
 
 
@@ -92,30 +87,16 @@ def _table(table: ArrayLike) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-def _bergsma_v(phi2: float, rows: int, columns: int, n: int) -> float:
-    """Return Bergsma's V, 0 where the correction leaves nothing of phi squared."""
-    corrected = phi2 - (rows - 1) * (columns - 1) / (n - 1)
-    if corrected <= 0 or n <= max(rows, columns):  # one unit per row makes it 0 / 0
-        return 0.0
-    size = min(side - 1 - (side - 1) ** 2 / (n - 1) for side in (rows, columns))
-    return min(1.0, math.sqrt(corrected / size))
-
-
-MOST_EXACT = 50  # units (per group) up to which p-values are exact, as in R
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MannWhitney:
     """`u` counts the pairs with a above b, ties as one half; `above` is its share of all pairs.
 
-    `p` is two-sided, corrected for continuity and ties; `p_exact` is None with ties or more than
-    50 units in a group.
+    `p` is two-sided, corrected for continuity and ties.
     """
 
     u: float
     above: float
     p: float
-    p_exact: float | None
 
 
 def mann_whitney(a: ArrayLike, b: ArrayLike) -> MannWhitney:
@@ -133,17 +114,12 @@ def mann_whitney(a: ArrayLike, b: ArrayLike) -> MannWhitney:
     first, second, _ = two_samples(a, b)
     pooled = snapped(np.concatenate([first, second]))
     first, second = pooled[: first.size], pooled[first.size :]
-    distinct = np.unique(pooled).size
-    p_exact = None
-    if distinct == pooled.size and max(first.size, second.size) <= MOST_EXACT:
-        p_exact = probability(stats.mannwhitneyu(first, second, method="exact").pvalue)
     found = stats.mannwhitneyu(first, second, method="asymptotic")
     u = float(found.statistic)
     return MannWhitney(
         u=u,
         above=u / (first.size * second.size),
-        p=probability(found.pvalue) if distinct > 1 else 1.0,
-        p_exact=p_exact,
+        p=probability(found.pvalue) if np.ptp(pooled) else 1.0,
     )
 
 

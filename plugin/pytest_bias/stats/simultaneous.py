@@ -33,22 +33,6 @@ def holm(p: ArrayLike, weights: ArrayLike | None = None, *, capped: bool = True)
     return _floored(adjusted) if capped else adjusted
 
 
-def benjamini_hochberg(p: ArrayLike) -> Floats:
-    """Return p-values adjusted for the false discovery rate, in the order given.
-
-    Rejecting where they are at most q keeps the expected share of false rejections at q for
-    independent (or positively dependent) tests. For exploratory tables; never for a verdict.
-    `p` has shape (m,); an empty family stays empty. Raises `BadStatisticInput` for NaN and values
-    outside 0 to 1. Source: Benjamini & Hochberg (1995).
-    """
-    array = _p_values(p)
-    if array.size == 0:
-        return array
-    from scipy import stats  # type: ignore[import-untyped, unused-ignore]  # noqa: PLC0415
-
-    return _floored(np.asarray(stats.false_discovery_control(array, method="bh")))
-
-
 def _p_values(p: ArrayLike) -> Floats:
     array = sample(p, "p")
     if array.size and (array.min() < 0 or array.max() > 1):
