@@ -112,6 +112,17 @@ def rendered(template: str, **given: object) -> str:
     return writable(_environment().get_template(template).render(given))
 
 
+def rendered_lines(template: str, **given: object) -> list[str]:
+    """The lines of a rendered template; whatever is given stands on one of them."""
+    text = writable(_of_lines().get_template(template).render(given))
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+@cache
+def _of_lines() -> Environment:
+    return _environment().overlay(finalize=lambda value: visible_line(str(value)))
+
+
 @cache
 def _environment() -> Environment:
     from jinja2 import (  # noqa: PLC0415  (only where a report is written)

@@ -41,7 +41,7 @@ from .page_facts import (
 from .replies import TrialBlock
 from .run import RunResult
 from .upgrade_table import UpgradeRow
-from .wording import accepted_by, bound_text, capital
+from .wording import bound_text, capital
 
 PageValue = Mapping[str, object]
 
@@ -130,7 +130,7 @@ def _title_and_contrast(verdict: Verdict) -> tuple[str, str]:
 def _acceptance_text(run: RunResult, verdict: Verdict) -> str:
     """Words in which a hypothesis was let through; '' where it was not."""
     if (accepted := run.acceptance(verdict)) is not None:
-        return f"{capital(accepted_by(accepted))}: {accepted.reason}"
+        return f"{capital(str(accepted))}: {accepted.reason}"
     return "" if (known := run.known(verdict)) is None else f"Known: {known.summary}"
 
 

@@ -21,7 +21,7 @@ from ..verdicts.wording import (
     number_text,
     unit_text,
 )
-from .wording import alpha_value, capital, judge_line, plain_number, published_facts, sizes
+from .wording import alpha_value, capital, judge_line, published_facts
 
 Fact = tuple[str, str, str]
 """What it is, its value, and what is to be known of it."""
@@ -36,6 +36,7 @@ RELATIONS = {
 _TESTS = {"t": "z.2f", "F": ".2f", "chi2": ".2f", "U": ".1f", "df": ".1f"}
 """Statistics of published tests, and the form of each."""
 _ABSENT = "not part of it"
+_SMALL, _LARGE = 0.1, 1e12  # where a fixed number of decimals says too little, or too much
 _DIRECTIONS = {
     "supported": "supported: the difference found has the sign its source reports",
     "opposite": "opposite: a difference was found, with the other sign than its source reports",
@@ -119,7 +120,11 @@ def _numbers_in(
 def _shown(name: str, value: float | str) -> str:
     if isinstance(value, str):
         return value
-    return p_text(value) if name == "p" else plain_number(value)
+    if name == "p":
+        return p_text(value)
+    if abs(value) >= _LARGE:
+        return f"{value:.3g}"
+    return f"{value:.2g}" if 0 < abs(value) < _SMALL else f"{value:z.2f}"
 
 
 def cell_rows(finding: Estimate) -> Iterator[tuple[str, str, str, str]]:
@@ -236,7 +241,9 @@ def judge_value(found: AgreementResult) -> Mapping[str, object]:
 def design_text(analysis: Analysis) -> str:
     """The size of the run, in words."""
     if analysis.recording.published is not None:
-        return sizes(analysis.counts)
+        trials = number_text(sum(count.planned for count in analysis.counts), "trial")
+        cells = ", ".join(f"{each.condition} {each.planned}" for each in analysis.counts)
+        return f"the source's own: {trials} ({cells})"
     return f"{analysis.design}, {number_text(analysis.replicates, 'replicate')}"
 
 

@@ -31,6 +31,9 @@ class AcceptedVerdict:
     owner: str
     until: str
 
+    def __str__(self) -> str:
+        return f"accepted by {self.owner} until {self.until}"
+
     def ends_soon(self, today: str) -> bool:
         """True if it holds today (YYYY-MM-DD) and has :data:`SOON` days left or less."""
         if not today or self.until < today:

@@ -8,18 +8,11 @@ from dataclasses import dataclass
 
 from ..verdicts.analysis import Analysis
 from ..verdicts.verdict import Verdict
-from ..verdicts.wording import (
-    allocation_text,
-    estimated,
-    items_text,
-    number_text,
-    published_line,
-    tipping_text,
-)
+from ..verdicts.wording import estimated, number_text, published_line
+from .escapes import rendered_lines
 from .run import RunResult
 from .upgrade_table import Upgrade, UpgradeRow
 from .wording import (
-    accepted_by,
     control_lines,
     counts_text,
     human_line,
@@ -27,14 +20,12 @@ from .wording import (
     missing_text,
     models_outcome,
     named,
-    notes_text,
     remarks,
     reserved,
     simulated_note,
     table_notes,
     upgrade_closing,
     upgrade_heading,
-    verdict_line,
     why_text,
 )
 
@@ -124,7 +115,7 @@ def verdict_rows(run: RunResult, verdicts: Iterable[Verdict]) -> Iterator[Row]:
         alone = verdict.published if verdict.finding is None else None
         published = published_line(alone) if alone is not None else ""
         accepted = run.acceptance(verdict)
-        by = f"{accepted_by(accepted)}: {accepted.reason}" if accepted else ""
+        by = f"{accepted}: {accepted.reason}" if accepted else ""
         yield Row(
             under=named(verdict, run.models),
             word=verdict.status,
@@ -151,7 +142,7 @@ def upgrade_rows(upgrade: Upgrade, rows: Iterable[UpgradeRow]) -> tuple[Row, ...
 
 def upgrade_notes(upgrade: Upgrade) -> tuple[str, ...]:
     """Count the outcomes, and name what cannot be compared."""
-    return counts_text(upgrade.rows) or "nothing could be compared", *notes_text(upgrade)
+    return counts_text(upgrade.rows) or "nothing could be compared", *upgrade.notes
 
 
 def table(run: RunResult) -> Iterator[tuple[str, ...]]:
@@ -190,55 +181,9 @@ def _comparison_row(analysis: Analysis) -> Iterator[str]:
 # --- every estimate ---------------------------------------------------------------------------
 
 
-def section_lines(run: RunResult) -> Iterator[str]:
+def section_lines(run: RunResult) -> list[str]:
     """A line for every estimate of a run."""
-    if run.simulated:
-        yield simulated_note(run.simulated)
-    for analysis in run.analyses:
-        yield from ("", _heading(analysis))
-        yield from (f"  {note}" for note in table_notes(analysis))
-        if analysis.allocation.families:
-            yield f"  {allocation_text(analysis.allocation)}"
-        for control in analysis.controls:
-            yield from (f"  {line}" for line in control_lines(control))
-        yield from (f"  {judge_line(agreement)}" for agreement in analysis.agreements)
-        by_title: dict[str, list[Verdict]] = {}
-        for verdict in analysis.verdicts:
-            by_title.setdefault(verdict.title, []).append(verdict)
-        for title, verdicts in by_title.items():
-            if title:
-                yield f"  {title}"
-            for verdict in verdicts:
-                yield from (f"  {'  ' if title else ''}{line}" for line in _lines(run, verdict))
-
-
-def _lines(run: RunResult, verdict: Verdict) -> Iterator[str]:
-    """Lines of one hypothesis, and beneath them how it compares with people."""
-    apart = "" if run.is_judged(verdict) else " (not selected in this run)"
-    apart += "" if verdict.gates else " (does not gate)"
-    accepted = run.acceptance(verdict)
-    let = " (accepted)" if accepted else " (known)" if run.known(verdict) else ""
-    yield f"{verdict_line(verdict)}{apart}{let}"
-    notes = [published_line(verdict.published)] if verdict.published is not None else []
-    if verdict.finding is not None and verdict.status == "CLEAR":
-        notes = [tipping_text(verdict.finding), items_text(verdict.finding), *notes]
-    yield from (f"  {note}" for note in (*notes, human_line(verdict)) if note)
-
-
-def _heading(analysis: Analysis) -> str:
-    ok = sum(count.ok for count in analysis.counts)
-    retried = sum(sum(count.invalid.values()) for count in analysis.counts)
-    published = analysis.recording.published
-    size = f"{analysis.design} design"
-    if published is not None:
-        others = published.section == "published"
-        size = "replies that others published" if others else "replies of a table"
-    parts = [size, f"{ok} of {analysis.trials} trials valid"]
-    parts += filter(None, [missing_text(analysis)])
-    if retried:
-        parts.append(number_text(retried, "invalid reply", "invalid replies"))
-    parts += remarks(analysis)
-    return f"{analysis.experiment} × {analysis.model} ({', '.join(parts)})"
+    return rendered_lines("section.txt.j2", run=run)
 
 
 # --- an upgrade on its own, and lines ---------------------------------------------------------

@@ -13,20 +13,14 @@ from ..settings.model_names import answered_by
 from ..stats.results import ALARMS, SMALL_PART
 from ..verdicts.analysis import Analysis
 from ..verdicts.judge_agreement import AgreementResult
-from ..verdicts.verdict import NOTHING_FOUND, Control, Status, Verdict
-from ..verdicts.wording import (
-    interval_text,
-    margin_and_estimate,
-    number_text,
-    unit_text,
-    units_text,
-    with_interval,
-)
+from ..verdicts.verdict import Control, Verdict
+from ..verdicts.wording import with_interval
+from .escapes import rendered_lines
 from .run import SOON, AcceptedVerdict, RunResult, SuiteVerdict
 from .upgrade_table import WORST_FIRST, Observed, Upgrade, UpgradeRow
 
 if TYPE_CHECKING:
-    from ..experiments.records import CellCount, Published, Recording
+    from ..experiments.records import Published, Recording
 
 OUTCOMES: Mapping[SuiteVerdict, tuple[str, str]] = {
     "PASS": ("PASS", "SHIP"),
@@ -41,7 +35,6 @@ NAMED = 5
 """Names of one kind that are printed; of more only the number is."""
 
 NOT_KNOWN = "not known"
-_SMALL, _LARGE = 0.1, 1e12  # where a fixed number of decimals says too little, or too much
 _KNOWN = {
     "BIASED": ("bias", "biases"),
     "INCONCLUSIVE": ("INCONCLUSIVE verdict", "INCONCLUSIVE verdicts"),
@@ -73,21 +66,13 @@ def shipping(upgrade: Upgrade, but: str = "", *, judged: bool = True) -> tuple[s
     ``but`` says what else keeps it from passing, ``judged`` whether the run has verdicts: no table
     is a reason to ship where that is more than nothing.
     """
-    if number := len(upgrade.against):
-        stop = f"hypothes{'is stops' if number == 1 else 'es stop'} this upgrade"
-        if not upgrade.stopped:
-            stop = f"hypothes{'is is' if number == 1 else 'es are'} new or worse"
-        return OUTCOMES["FAIL"][1], f"{number} {stop}"
-    if not upgrade.rows:
-        return OUTCOMES["NO VERDICT"][1], "Nothing was compared"
-    if but:
-        return OUTCOMES["INCONCLUSIVE" if judged else "NO VERDICT"][
-            1
-        ], f"No hypothesis stops this upgrade, but {but}"
-    words = "Nothing stops this upgrade"
-    if number := len(upgrade.open):
-        words += f", but {number} {'is' if number == 1 else 'are'} not shown to be no worse"
-    return OUTCOMES["PASS"][1], words
+    kind: SuiteVerdict = "FAIL"
+    if not upgrade.against and but and upgrade.rows:
+        kind = "INCONCLUSIVE" if judged else "NO VERDICT"
+    elif not upgrade.against:
+        kind = "PASS" if upgrade.rows else "NO VERDICT"
+    (words,) = rendered_lines("shipping.txt.j2", upgrade=upgrade, but=but)
+    return OUTCOMES[kind][1], words
 
 
 def upgrade_heading(upgrade: Upgrade, but: str, *, judged: bool = True) -> tuple[str, str]:
@@ -131,53 +116,25 @@ def closing_lines(run: RunResult) -> Iterator[str]:
     elif run.suite != "NO VERDICT":
         yield ", ".join((upgrade_closing(run.upgrade, reserved(run)), *run.leniencies))
     elif run.upgrade.stopped:
-        rest = f"the rest {OUTCOMES['NO VERDICT'][1]}: {_why_none(run)}"
+        rest = f"the rest {OUTCOMES['NO VERDICT'][1]}: {_found(run)}"
         yield f"{upgrade_closing(run.upgrade)}, {rest}"
     else:
-        yield f"{OUTCOMES['NO VERDICT'][1]}: {_why_none(run)}"
+        yield f"{OUTCOMES['NO VERDICT'][1]}: {_found(run)}"
 
 
 def found_line(run: RunResult) -> str:
     """``BIAS FOUND: 89 hypotheses, 69 CLEAR, 20 BIASED``: verdicts of a run, or why none."""
-    word = models_outcome(run)
-    if run.suite == "NO VERDICT":
-        return f"{word}: {_why_none(run)}"
-    if run.suite == "NOT JUDGED":
-        gating = "that gates " * bool(run.selected)
-        return f"{word}: no hypothesis {gating}was selected in this run"
-    labels = Counter(verdict.label for verdict in run.gating)
-    found = [
-        f"{labels[status]} {status}{_acceptance_note(run, status, labels[status])}"
-        for status in ("CLEAR", "BIASED", "INCONCLUSIVE", NOTHING_FOUND)
-        if labels[status]
-    ]
-    if described := len(run.selected) - len(run.gating):
-        found.append(f"{described} described")
-    words = number_text(len(run.gating), "hypothesis", "hypotheses"), *found, *_reservations(run)
-    return f"{word}: {', '.join(words)}"
+    return f"{models_outcome(run)}: {_found(run)}"
 
 
-def _why_none(run: RunResult) -> str:
-    if run.lost:
-        return f"{number_text(len(run.lost), 'selected case')} gave none"
-    if run.problems:
-        return "see the problems above"
-    return f"{number_text(len(run.broken), 'case')} failed for another reason than a verdict"
-
-
-def _reservations(run: RunResult) -> Iterator[str]:
-    """Add the reservations that the verdict of a run does not say by itself."""
-    if run.stale:
-        yield "of recordings that no longer represent the model"
-    if run.not_seen:
-        yield "a positive control was not seen"
-    least = min(run.analyses, key=lambda each: each.allocation.alpha, default=None)
-    if least is not None and least.allocation.alarms < ALARMS:
-        yield f"bias_alpha = {least.allocation.alarms:g}"
-    elif least is not None and least.allocation.alpha < SMALL_PART:
-        yield f"alpha = {least.allocation.alpha:.2g} for {least.experiment}"
-    if run.suite != "PASS":
-        yield from run.leniencies
+def _found(run: RunResult) -> str:
+    """What was found and with which reservations; or why there is no verdict."""
+    given = {
+        "least": min(run.analyses, key=lambda each: each.allocation.alpha, default=None),
+        "ALARMS": ALARMS,
+        "SMALL_PART": SMALL_PART,
+    }
+    return ", ".join(rendered_lines("found.txt.j2", run=run, **given))
 
 
 def _obstacles(run: RunResult) -> Iterator[str]:
@@ -228,26 +185,12 @@ def simulated_note(models: Iterable[str]) -> str:
 # --- what was accepted ------------------------------------------------------------------------
 
 
-def accepted_by(accepted: AcceptedVerdict) -> str:
-    """``accepted by ann until 2027-03-31``."""
-    return f"accepted by {accepted.owner} until {accepted.until}"
-
-
 def _acceptance_lines(verdicts: Iterable[AcceptedVerdict]) -> Iterator[str]:
     """``2 known biases accepted by ann until 2027-03-31: reason``, once for the same words."""
-    found = Counter((each.status, accepted_by(each), each.reason) for each in verdicts)
+    found = Counter((each.status, str(each), each.reason) for each in verdicts)
     for (status, by, reason), count in found.items():
         word = _KNOWN.get(status, (status, status))[count > 1]
         yield f"{count} known {word} {by}: {reason}"
-
-
-def _acceptance_note(run: RunResult, status: Status | str, count: int) -> str:
-    """Name who accepted the verdicts of a status; how many they are, unless all."""
-    of = [each for each in run.accepted if each.status == status]
-    if not of:
-        return ""
-    words = "; ".join(dict.fromkeys(map(accepted_by, of)))
-    return f" ({'' if len(of) == count else f'{len(of)} '}{words})"
 
 
 # --- an upgrade -------------------------------------------------------------------------------
@@ -259,33 +202,10 @@ def counts_text(rows: Iterable[UpgradeRow]) -> str:
     return ", ".join(f"{found[each]} {each}" for each in WORST_FIRST if found[each])
 
 
-def notes_text(upgrade: Upgrade) -> tuple[str, ...]:
-    """The notes of an upgrade, after how to hold the next version to what is improved."""
-    improved = {row.model for row in upgrade.rows if row.outcome == "improved"}
-    if upgrade.stopped or not improved:  # too early for that
-        return upgrade.notes
-    models = " and ".join(model for model in upgrade.new if model in improved)
-    own = not upgrade.file or upgrade.old in upgrade.new
-    after = "" if own else f" --bias-baseline={upgrade.old}"
-    hint = f"to hold the next version to what is improved, accept {models}: --bias-accept{after}"
-    return hint, *upgrade.notes
-
-
 def unasked_text(found: Iterable[Claimed], old: str, where: str) -> tuple[str, ...]:
     """Name what was accepted or recorded of ``old`` and is not tested again, by experiment."""
-    by_experiment: dict[str, list[str]] = {}
-    for experiment, name in found:
-        by_experiment.setdefault(experiment, []).append(name)
-    return tuple(
-        f"{experiment}: accepted of {old} and not in {where}: {', '.join(claims)}. Nothing shows "
-        f"that there it is no worse: ask it again, or accept {old} anew with this suite "
-        f"(--bias-model={old} --bias-accept)"
-        if (claims := [name for name in names if name])
-        else f"{experiment}: recorded of {old} and not in {where}. Nothing shows that there it is "
-        "no worse: check the experiment out, or, where it is retired or another suite's, move its "
-        "recordings elsewhere"
-        for experiment, names in by_experiment.items()
-    )
+    given = {"found": [*found], "old": old, "where": where}
+    return tuple(rendered_lines("unasked.txt.j2", **given))
 
 
 def uncompared_text(upgrade: Upgrade) -> tuple[str, ...]:
@@ -360,20 +280,6 @@ def named(of: Analysis | Verdict | UpgradeRow, models: tuple[str, ...]) -> str:
     return f"{of.experiment} × {of.model}" if len(models) > 1 else of.experiment
 
 
-def verdict_line(verdict: Verdict) -> str:
-    """One hypothesis: verdict, estimate, interval, margin, units."""
-    finding = verdict.finding
-    if finding is None:
-        return f"{verdict.words} ({verdict.id})"
-    more = f", {verdict.next_step}" if verdict.next_step else ""
-    more += f" ({verdict.validated_by})" if verdict.validated_by else ""
-    return (
-        f"{verdict.words}: {finding.measure} {finding.contrast} "
-        f"{interval_text(finding, verdict.shown)}{unit_text(finding)}"
-        f"{margin_and_estimate(finding)}, {units_text(finding)}{more}"
-    )
-
-
 def human_line(verdict: Verdict) -> str:
     """Compare a hypothesis with people; empty where no result of theirs is known."""
     human = verdict.finding.human if verdict.finding is not None else None
@@ -385,31 +291,15 @@ def human_line(verdict: Verdict) -> str:
     )
 
 
-def control_lines(control: Control) -> Iterator[str]:
+def control_lines(control: Control) -> list[str]:
     """The positive control: seen or not, by how much, and what it means for this model if not."""
-    word = ("seen" if control.seen else "NOT SEEN") if control.recorded else "not recorded"
-    finding = control.finding
-    words = f"{control.id} ({control.reason})"
-    if finding is not None:
-        words = f"{finding.measure} {finding.contrast} {interval_text(finding)}"
-        words += f", {units_text(finding)}" + (f": {control.reason}" if control.reason else "")
-    yield f"control {word}: {words}"
-    if control.meaning:
-        yield f"  {control.meaning}"
+    return rendered_lines("control.txt.j2", control=control)
 
 
 def judge_line(found: AgreementResult) -> str:
     """An agreement as one line of the terminal section."""
-    trials, numbers = number_text(found.trials, "trial"), f"α = {alpha_value(found)}"
-    numbers += f" ({found.level})"
-    if found.against == "people":
-        words = numbers if found.alpha is not None else found.why
-        how = "HARDLY AGREES WITH PEOPLE" if found.slight else "compared with people"
-        return f"judge {how} on {found.measure}: {words}, {trials} labelled"
-    if found.holds:
-        of = f"judge's agreement with itself on {found.measure}"
-        return f"{of}: {numbers}, {trials} scored twice"
-    return f"judge NOT RELIED ON: {found.why}"
+    (line,) = rendered_lines("judge.txt.j2", found=found)
+    return line
 
 
 def alpha_value(found: AgreementResult) -> str:
@@ -429,25 +319,10 @@ def missing_text(analysis: Analysis) -> str:
     return f"{missing.total()} missing: {reasons}" if missing else ""
 
 
-def remarks(analysis: Analysis) -> Iterator[str]:
+def remarks(analysis: Analysis) -> list[str]:
     """Say who answered and graded, and what of the replies was not as it should be."""
-    formats = [each.counts for each in analysis.categories if each.measure == FORMAT_KEPT]
-    if wrapped := sum(counts.get("no", 0) for counts in formats):
-        yield f"{number_text(wrapped, 'trial')} with thoughts, fences or words around replies"
-    if cut := sum(count.cut for count in analysis.counts):
-        yield f"{cut} cut off at the limit on tokens"
-    recording = analysis.recording
-    if recording.long_replies:
-        yield f"{recording.distinct} of {recording.long_replies} long replies distinct"
-    if names := answered_by(analysis.model, recording.served):
-        yield f"answered by {', '.join(names)}"
-    if recording.judge is not None:
-        own = recording.judge == analysis.model
-        graded = "graded by itself" if own else f"graded by {recording.judge}"
-        names = answered_by(recording.judge, recording.judge_served)
-        yield f"{graded}, answered by {', '.join(names)}" if names else graded
-    if recording.dropped:
-        yield f"{', '.join(recording.dropped)} not sent"
+    given = {"FORMAT_KEPT": FORMAT_KEPT, "answered_by": answered_by}
+    return rendered_lines("remarks.txt.j2", analysis=analysis, **given)
 
 
 def table_notes(analysis: Analysis) -> Iterator[str]:
@@ -461,46 +336,11 @@ def table_notes(analysis: Analysis) -> Iterator[str]:
 
 def published_facts(recording: Recording, published: Published) -> Iterator[tuple[str, str]]:
     """The facts of a table of replies, each with its name."""
-    if published.source:
-        yield "Published replies of", f"{published.source} (not recorded by this suite)"
-    if published.collected_by:
-        yield "Replies collected by", f"{published.collected_by} (not recorded by this suite)"
-    elif not published.source:
-        yield "Replies collected by", NOT_KNOWN
-    if published.note:
-        yield "Note", published.note
-    if published.licence:
-        yield "Licence of the replies", published.licence
-    declared = f" ([{published.section}.{published.table}] of the roster)" * bool(published.table)
-    yield "Table", f"{recording.cassette}{declared}"
-    yield "SHA-256 of the table", published.checksum
-    yield "Trials", f"{published.rows} rows used; {published.coverage}"
-    undated = f"; {recording.undated} undated" if recording.undated else ""
-    days = f"{recording.oldest} to {recording.newest}{undated}"
-    yield "Collected", days if recording.oldest else f"{NOT_KNOWN}: the table gives no time"
-    served = ", ".join(recording.served)
-    if served:
-        yield "Answered by", f"{served}, as the source says"
-    unknown = "Prompts, attempts" if served else "Prompts, attempts, served model"
-    yield unknown, f"{NOT_KNOWN}: the source's own, in its own words"
-    if recording.judge is not None:
-        yield "Judge", f"{recording.judge}, as the roster says"
-
-
-def sizes(counts: tuple[CellCount, ...]) -> str:
-    """Word the number of trials of each condition, which the source decided."""
-    trials = number_text(sum(count.planned for count in counts), "trial")
-    cells = ", ".join(f"{count.condition} {count.planned}" for count in counts)
-    return f"the source's own: {trials} ({cells})"
+    for line in rendered_lines("published.txt.j2", recording=recording, published=published):
+        name, _, value = line.partition(": ")
+        yield name, value
 
 
 def capital(words: str) -> str:
     """Words as a sentence begins."""
     return f"{words[:1].upper()}{words[1:]}"
-
-
-def plain_number(value: float) -> str:
-    """Two decimals; two significant digits of what is very small, three of what is very large."""
-    if abs(value) >= _LARGE:
-        return f"{value:.3g}"
-    return f"{value:.2g}" if 0 < abs(value) < _SMALL else f"{value:z.2f}"

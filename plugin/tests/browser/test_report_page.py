@@ -53,6 +53,7 @@ def test_the_first_screen_says_what_stops_the_upgrade_and_what_moved_undecided(
     table = page.locator("table", has_text="The hypotheses that stop it")
     links = [link.get_attribute("href") or "" for link in table.locator("tbody a").all()]
     assert len(links) == len(stopped) == 11
+    assert table.locator("td.draw .mark[data-estimate]").count() == 11
     assert {(link.split("/")[2], link.split("/")[4]) for link in links} == stopped
     outcome = page.locator(".verdict").inner_text()
     assert outcome.strip().startswith("DO NOT SHIP")

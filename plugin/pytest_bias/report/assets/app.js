@@ -54,4 +54,11 @@ id("search").form.addEventListener("submit", event => {
   id("search").value = "";
 });
 document.documentElement.className = "";
-load().then(show);
+load().then(() => {
+  // As text the summary has numbers alone.
+  for (const cell of summary.querySelectorAll("td.draw")) {
+    const ids = cell.parentNode.querySelector("a").getAttribute("href").split("/").slice(2).map(decodeURIComponent);
+    put(cell, strip(named(...ids)));
+  }
+  show();
+});
