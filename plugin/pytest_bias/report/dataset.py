@@ -18,7 +18,7 @@ from ..experiments.experiment import Experiment
 from ..experiments.measures import Measure, MeasureValue
 from ..experiments.records import Outcome, Recording, known_sum, record_of
 from ..tables.reader import arrow
-from .escapes import flat_markdown, rendered
+from .escapes import plain_markdown, rendered
 from .wording import published_facts, simulated_note
 
 FORMAT = 1
@@ -300,7 +300,7 @@ def readme_text(files: Mapping[str, About]) -> str:
         columns=[replace(column, levels=(*found,)) for column, found in levels.items()],
         stored=_STORED,
         published_facts=published_facts,
-        sources=sorted({flat_markdown(about.source) for about in named.values()}),
+        sources=sorted({plain_markdown(about.source) for about in named.values()}),
         licences=map(licence_notice, sorted({about.licence for about in named.values()})),
     )
 

@@ -33,9 +33,6 @@ _COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#\w*\[)")
 _ACTIVE = re.compile(r"([\\`*_{}\[\]<>#|~@&!])")
 """What Markdown, HTML and a forge's mentions would take for more than a character."""
 
-_MARKS = re.compile(r"([\\`*_|<>\[\]])")
-"""What Markdown would."""
-
 _FORMULA = frozenset("=+-@＝＋－＠")
 
 
@@ -59,11 +56,6 @@ def terminal_line(text: str) -> str:
 def visible_line(text: str) -> str:
     """``text`` as one line, with what would be obeyed in it made visible."""
     return text if text.isprintable() else "".join(map(_visible, text))
-
-
-def flat_markdown(text: str) -> str:
-    """Text of an author's own as one line in which nothing is taken for Markdown."""
-    return _MARKS.sub(r"\\\1", terminal_line(" ".join(text.split())))
 
 
 def plain_markdown(text: str) -> str:
@@ -154,7 +146,6 @@ def _environment() -> Environment:
     )
     environment.filters.update(
         code=code_markdown,
-        flat=flat_markdown,
         plain=plain_markdown,
         quoted=partial(quote, safe=""),
     )

@@ -1,4 +1,4 @@
-"""Results for other programs: ``bias-results.json``, JUnit's XML, and rows of pytest-html.
+"""Results for other programs: ``bias-results.json``, and JUnit's XML.
 
 The file is byte for byte the same in any order and on any day.
 """
@@ -6,8 +6,6 @@ The file is byte for byte the same in any order and on any day.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from html import escape
 
 from ..errors import BiasError, NotReadable
 from ..experiments.canonical import compact, digest, parsed_as, plain
@@ -74,7 +72,7 @@ def read_results(text: str, path: str) -> RunResult:
     return run
 
 
-# --- JUnit and pytest-html --------------------------------------------------------------------
+# --- JUnit ------------------------------------------------------------------------------------
 
 
 def properties_of(verdict: Verdict, baseline: str) -> tuple[tuple[str, str], ...]:
@@ -108,17 +106,3 @@ def properties_of(verdict: Verdict, baseline: str) -> tuple[tuple[str, str], ...
 
 def _ends(interval: Interval | None) -> str | None:
     return None if interval is None else f"[{interval.low!r}, {interval.high!r}]"
-
-
-def row_html(properties: Iterable[tuple[str, object]]) -> str:
-    """Title, verdict and estimate of a hypothesis for its row in pytest-html; else empty."""
-    values = dict(properties)
-    if "bias_verdict" not in values:
-        return ""
-    lines = [values.get("bias_title", ""), values["bias_verdict"]]
-    if "bias_decides" in values:
-        estimate = f"estimate {float(str(values['bias_estimate'])):z.4g}"
-        low, high = map(float, str(values["bias_decides"])[1:-1].split(", "))
-        level = 100 * float(str(values["bias_level"]))
-        lines.append(f"{estimate}, {level:.4g} % interval [{low:z.4g}, {high:z.4g}]")
-    return f"<div>{'<br>'.join(escape(str(line)) for line in lines if line)}</div>"

@@ -1,4 +1,7 @@
-"""A run on the terminal: in brief, which Markdown follows, and every estimate under -v."""
+"""A run, or an upgrade, on the terminal and as Markdown: in brief, and every estimate under -v.
+
+Markdown is what CI services show with a job: names, numbers and verdicts, no prompt or reply.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,14 @@ from dataclasses import dataclass
 from ..verdicts.analysis import Analysis
 from ..verdicts.verdict import Verdict
 from ..verdicts.wording import estimated, number_text, published_line
-from .escapes import rendered_lines
+from .escapes import rendered, rendered_lines
 from .run import RunResult
 from .upgrade_table import Upgrade, UpgradeRow
 from .wording import (
+    closing_lines,
     control_lines,
     counts_text,
+    ended_text,
     human_line,
     judge_line,
     missing_text,
@@ -224,3 +229,71 @@ def padded_rows(
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         yield f"{' ' * indent}{'  '.join(cells).rstrip()}"
+
+
+# --- Markdown -----------------------------------------------------------------------------------
+
+
+def summary_markdown(run: RunResult, written: Sequence[str] = ()) -> str:
+    """Return the terminal's section, and what passes behind folds.
+
+    ``written`` says where the files are.
+    """
+    *way, closing = closing_lines(run)
+    passing = [
+        v
+        for v in run.gating
+        if v.status != "CLEAR" and v.named not in run.failing and not run.known(v)
+    ]
+    let = [v for v in passing if v.status == "BIASED" or run.acceptance(v)]
+    folded = {"Undecided, and passing": [*verdict_rows(run, (v for v in passing if v not in let))]}
+    return rendered(
+        "summary.md.j2",
+        word=closing.partition(":")[0],
+        heading=(heading(run) or ("", ""))[1],
+        stopping=stopping_rows(run),
+        notes=upgrade_notes(run.upgrade) if run.upgrade is not None else (),
+        table=[*table(run)] if run.analyses else [],
+        remarks=[*run_remarks(run)],
+        way=[*way, *(f"failed by itself: {case}" for case in run.broken)],
+        simulated=run.simulated,
+        closing=closing,
+        ended=f"{len(run.cases)} cases: {ended_text(run)}" if run.cases else "",
+        opened={"Let through": [*verdict_rows(run, let)]},
+        folded=folded | (_folded(run.upgrade) if run.upgrade is not None else {}),
+        judged=run.selected,
+        written=written,
+    )
+
+
+def upgrade_markdown(upgrade: Upgrade, but: str = "", reasons: Sequence[str] = ()) -> str:
+    """Return an upgrade on its own, in the same form.
+
+    ``but`` and ``reasons`` say what keeps it from passing beside its rows.
+    """
+    word, words = upgrade_heading(upgrade, but)
+    return rendered(
+        "summary.md.j2",
+        **dict.fromkeys(("table", "remarks", "judged", "written"), ()),
+        word=word,
+        heading=words,
+        stopping=upgrade_rows(upgrade, upgrade.open),
+        notes=upgrade_notes(upgrade),
+        way=reasons,
+        simulated=upgrade.simulated,
+        closing=upgrade_closing(upgrade, but),
+        ended="",
+        opened={},
+        folded=_folded(upgrade),
+    )
+
+
+def _folded(upgrade: Upgrade) -> dict[str, list[Row]]:
+    """The rows of an upgrade that cannot have got worse."""
+    rest = [row for row in upgrade.rows if not row.is_open]
+    before = [row for row in rest if row.outcome == "as before"]
+    apart = [row for row in rest if row not in before]
+    return {
+        "Known, improved and not compared": [*upgrade_rows(upgrade, apart)],
+        "As before": [*upgrade_rows(upgrade, before)],
+    }

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from pytest_bias.report.ci import summary_markdown
 from pytest_bias.report.escapes import plain_markdown
 from pytest_bias.report.run import AcceptedVerdict, RunResult
-from pytest_bias.report.terminal import brief_lines
+from pytest_bias.report.terminal import brief_lines, summary_markdown
 from pytest_bias.report.upgrade_table import Upgrade
 from pytest_bias.report.wording import closing_lines
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from pytest_bias.report.ci import summary_markdown
 from pytest_bias.report.page import report_html
 from pytest_bias.report.run import RunResult
-from pytest_bias.report.terminal import brief_lines, printed
+from pytest_bias.report.terminal import brief_lines, printed, summary_markdown
 from pytest_bias.report.upgrade_table import Observed, Upgrade, UpgradeRow, worst_first
 from pytest_bias.report.wording import closing_lines
 

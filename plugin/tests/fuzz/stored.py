@@ -26,10 +26,9 @@ from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.messages import Completion
 from pytest_bias.experiments.records import Exchange, Outcome, missing_by_cap
 from pytest_bias.experiments.replay import Unrecorded
-from pytest_bias.report.ci import summary_markdown
 from pytest_bias.report.results import read_results, results_text
 from pytest_bias.report.run import RunResult
-from pytest_bias.report.terminal import section_lines
+from pytest_bias.report.terminal import section_lines, summary_markdown
 
 from .games import GAMES, MODEL
 from .harness import Target

@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 
 from pytest_bias.cli.commands import main
-from pytest_bias.report.ci import summary_markdown
 from pytest_bias.report.page import report_html
 from pytest_bias.report.plan_text import plan_lines
 from pytest_bias.report.run import AcceptedVerdict, RunResult
-from pytest_bias.report.terminal import brief_lines
+from pytest_bias.report.terminal import brief_lines, summary_markdown
 from pytest_bias.report.upgrade_table import Upgrade, worst_first
 from pytest_bias.report.wording import closing_lines
 
