@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from .session import options
-from .session.distribution import limit_workers, note_distribution, undistribute
 
 if TYPE_CHECKING:
     from .contrasts.cases import Case, Recorded
@@ -59,9 +58,9 @@ def pytest_cmdline_main(
     config: pytest.Config,
 ) -> Generator[None, int | pytest.ExitCode | None, int | pytest.ExitCode | None]:
     """Decide how tests are distributed; at the very end, hold the exit status."""
-    note_distribution(config)
-    undistribute(config)
-    limit_workers(config)
+    options.note_distribution(config)
+    options.undistribute(config)
+    options.limit_workers(config)
     try:
         status = yield
     except SystemExit as ended:  # of a hook that runs when all is done

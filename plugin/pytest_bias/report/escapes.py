@@ -35,6 +35,9 @@ _ACTIVE = re.compile(r"([\\`*_{}\[\]<>#|~@&!])")
 
 _FORMULA = frozenset("=+-@＝＋－＠")
 
+SENTENCES: dict[str, object] = {}
+"""What templates call by its name, of :mod:`.wording`, which adds it."""
+
 
 def say(reporter: Any, text: str, **markup: bool) -> None:
     """Have pytest's terminal reporter write ``text``: the one way to it, and to the log."""
@@ -101,12 +104,12 @@ def _defused(cell: CsvValue) -> CsvValue:
 
 def rendered(template: str, **given: object) -> str:
     """Render a template: no clock, no path, no network; HTML escapes whatever it is given."""
-    return writable(_environment().get_template(template).render(given))
+    return writable(_environment().get_template(template, globals=SENTENCES).render(given))
 
 
 def rendered_lines(template: str, **given: object) -> list[str]:
     """The lines of a rendered template; whatever is given stands on one of them."""
-    text = writable(_of_lines().get_template(template).render(given))
+    text = writable(_of_lines().get_template(template, globals=SENTENCES).render(given))
     return text.removesuffix("\n").split("\n") if text else []
 
 
@@ -128,7 +131,6 @@ def _environment() -> Environment:
 
     from ..verdicts import wording as of_verdicts  # noqa: PLC0415
     from ..verdicts.decide import open_cells  # noqa: PLC0415
-    from . import wording  # noqa: PLC0415
 
     @pass_eval_context
     def visible(context: nodes.EvalContext, value: object) -> object:
@@ -149,5 +151,5 @@ def _environment() -> Environment:
         plain=plain_markdown,
         quoted=partial(quote, safe=""),
     )
-    environment.globals.update({**vars(of_verdicts), **vars(wording), "open_cells": open_cells})
+    environment.globals.update({**vars(of_verdicts), "open_cells": open_cells})
     return environment

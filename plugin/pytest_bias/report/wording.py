@@ -15,7 +15,7 @@ from ..verdicts.analysis import Analysis
 from ..verdicts.judge_agreement import AgreementResult
 from ..verdicts.verdict import Control, Verdict
 from ..verdicts.wording import with_interval
-from .escapes import rendered_lines
+from .escapes import SENTENCES, rendered_lines
 from .run import SOON, AcceptedVerdict, RunResult, SuiteVerdict
 from .upgrade_table import WORST_FIRST, Observed, Upgrade, UpgradeRow
 
@@ -344,3 +344,6 @@ def published_facts(recording: Recording, published: Published) -> Iterator[tupl
 def capital(words: str) -> str:
     """Words as a sentence begins."""
     return f"{words[:1].upper()}{words[1:]}"
+
+
+SENTENCES.update(vars())

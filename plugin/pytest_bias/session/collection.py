@@ -148,7 +148,7 @@ class Collection:
         state.phase = "running"
         self._select(items)
         self._check(items)
-        if problem := self._announce(items):
+        if problem := self._announce():
             report = pytest.CollectReport("bias cases", "failed", problem, [])
             state.config.hook.pytest_collectreport(report=report)
             items.clear()
@@ -242,7 +242,7 @@ class Collection:
                 notes.append(f"warning: {error}")
         self.state.add(notes=notes, errors=self._unjudged(unjudged_text))
 
-    def _announce(self, items: Sequence[pytest.Item]) -> str:
+    def _announce(self) -> str:
         """Tell the controller what there will be; gives why it could not be told, else empty."""
         state = self.state
         selects = state.is_worker and bool(state.refused or state.has_cases)
@@ -259,7 +259,6 @@ class Collection:
                     refused=state.refused,
                     notes=list(state.diagnostics.notes),
                     problems=list(state.diagnostics.errors),
-                    groups={i.nodeid: group_of(case) for i in items if (case := case_of(i))},
                 )
                 state.workspace.write_selected(selected)
             if self.exporting and not state.refused:
@@ -283,11 +282,6 @@ class Collection:
         state = self.state
         has_cases = state.has_cases
         return words(state.suite, self._declared, state.unfinished, has_cases=has_cases)
-
-
-def group_of(case: Case) -> str:
-    """The work best done by one process: the cases of an experiment with one model."""
-    return f"{case.experiment.id} × {case.model}"
 
 
 def _drop(items: list[pytest.Item], experiments: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""Options, ini keys and hooks as pytest takes them, and the settings of a run.
+"""Options, ini keys and hooks as pytest takes them, the settings of a run, and its workers.
 
 Loaded in every pytest run, so it imports nothing but the table of options.
 """
@@ -147,6 +147,50 @@ def check_settings(config: pytest.Config) -> None:
             read_environment(settings.environ, settings.env_file)
     except BiasError as error:
         raise pytest.UsageError(terminal_text(str(error))) from error
+
+
+# --- distribution over xdist's workers -----------------------------------------------------------
+
+DISTRIBUTED = pytest.StashKey[bool]()
+"""Whether the user chose how xdist distributes tests."""
+
+
+def note_distribution(config: pytest.Config) -> None:
+    """Note whether the user chose a distribution (``--dist``, ``-d``).
+
+    Before xdist makes ``--dist load`` of ``-n`` alone.
+    """
+    option = config.option
+    chosen = getattr(option, "dist", "no") != "no" or getattr(option, "distload", False)
+    config.stash[DISTRIBUTED] = bool(chosen)
+
+
+def undistribute(config: pytest.Config) -> None:
+    """Turn xdist's distribution off when recording: one limiter, one budget, one writer."""
+    option = config.option
+    alone = is_recording(config) or is_planning(config)
+    if not alone or not hasattr(option, "numprocesses"):
+        return
+    if option.numprocesses or option.tx or option.dist != "no" or option.distload:
+        option.bias_undistributed = True
+        option.numprocesses, option.dist, option.tx, option.distload = 0, "no", [], False
+
+
+def limit_workers(config: pytest.Config) -> None:
+    """Start no more xdist workers than cores where only bias cases are run.
+
+    Each worker collects the suite, and each that analyses imports scipy: more than cores take
+    longer. The user's own ``--dist`` keeps all workers.
+    """
+    requested = getattr(config.option, "numprocesses", None)
+    if not isinstance(requested, int) or config.stash[DISTRIBUTED] or not is_set(config):
+        return
+    from ..settings.given import cores  # noqa: PLC0415
+    from .suite import Suite  # noqa: PLC0415  (only where there are workers)
+
+    most = max(cores(), 2)  # also on one core: a distributed run was requested
+    if requested > most and Suite(config).has_only_cases:
+        config.option.numprocesses, config.option.bias_requested_workers = most, requested
 
 
 # --- hooks for plugins and conftest.py files, whose names begin with pytest_ ------------------

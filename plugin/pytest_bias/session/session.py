@@ -14,7 +14,6 @@ import pytest
 
 from ..report.escapes import say
 from .collection import Collection
-from .distribution import DISTRIBUTED, experiment_scheduling
 from .items import (
     CALLED,
     JUDGED,
@@ -25,7 +24,15 @@ from .items import (
     tolerate,
     without_traceback,
 )
-from .options import check_settings, is_listing, is_looking, is_planning, is_recording, is_set
+from .options import (
+    DISTRIBUTED,
+    check_settings,
+    is_listing,
+    is_looking,
+    is_planning,
+    is_recording,
+    is_set,
+)
 from .state import RESULT, WORKER_KEY, State
 
 if TYPE_CHECKING:
@@ -168,10 +175,15 @@ class BiasSession:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, log: Any) -> object:
-        """Keep an experiment's work in one worker, where nobody says how to distribute tests."""
+        """Keep a module's cases in one worker, where nobody says how to distribute tests.
+
+        They share an analysis: a second worker would import and read all of it again.
+        """
         if self.config.stash.get(DISTRIBUTED, False) or not is_set(self.config):
             return None
-        return experiment_scheduling(self.config, log, self.state.workspace)
+        from xdist.scheduler import LoadFileScheduling  # noqa: PLC0415  (optional)
+
+        return LoadFileScheduling(self.config, log)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:

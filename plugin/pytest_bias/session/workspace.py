@@ -94,8 +94,7 @@ class Made(NamedTuple):
 class Selected:
     """Cases that were selected, those that were not, and why none can be run (empty if they can).
 
-    ``notes`` and ``problems`` are what is to be said of it at the end of the run; ``groups`` says
-    of node ids what work they are a part of.
+    ``notes`` and ``problems`` are what is to be said of it at the end of the run.
     """
 
     cases: list[str]
@@ -103,7 +102,6 @@ class Selected:
     refused: str
     notes: list[str]
     problems: list[str]
-    groups: dict[str, str]
 
 
 class Workspace:

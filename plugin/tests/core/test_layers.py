@@ -17,7 +17,6 @@ FACES_PYTEST = {
     "pytest_plugin",
     "session.closing",
     "session.collection",
-    "session.distribution",
     "session.items",
     "session.options",
     "session.outputs",

@@ -15,7 +15,6 @@ IN_EVERY_RUN = {
     "pytest_bias",
     "pytest_bias.pytest_plugin",
     "pytest_bias.session",
-    "pytest_bias.session.distribution",
     "pytest_bias.session.options",
     "pytest_bias.settings",
     "pytest_bias.settings.options",
