@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cached_property, partial
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -123,9 +123,7 @@ class Collection:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Run nothing where the request is wrong, nor an experiment without the design."""
-        if not self.state.refused and "run" in vars(self) and self.run.without:
-            self._drop_without(items)
+        """Run nothing where the request is wrong."""
         if not self.state.refused and any(map(case_of, items)):
             from ..errors import BadSetting  # noqa: PLC0415  (only where cases are)
 
@@ -163,23 +161,6 @@ class Collection:
         if self._froze:
             gc.unfreeze()
 
-    def _drop_without(self, items: list[pytest.Item]) -> None:
-        """Drop the cases of experiments that lack the requested design; they are not selected.
-
-        Where no experiment has it, the request is wrong.
-        """
-        without = self.run.without
-        names = dict.fromkeys(case.experiment.id for item in items if (case := case_of(item)))
-        lacking = [name for name in names if name in without]
-        if lacking and len(lacking) == len(names):
-            self.state.refused = str(without[lacking[0]])
-        if self.state.refused or not lacking:
-            return
-        _drop(items, lacking)
-        design = self.state.settings.design
-        what = f"left out, for want of a design {design!r}: {', '.join(lacking)}"
-        self.state.add(notes=[what])
-
     def _drop_faulty(self, items: list[pytest.Item]) -> None:
         """Drop the cases of experiments whose prompts are at fault; each is one collection error.
 
@@ -204,7 +185,8 @@ class Collection:
                 words = found[name].replace(f"{item.config.rootpath}{os.sep}", "")
                 report = pytest.CollectReport(module.nodeid, "failed", words, [])
                 item.config.hook.pytest_collectreport(report=report)
-        _drop(items, {name for name, diagnostics in found.items() if diagnostics})
+        faulty = {name for name, words in found.items() if words}
+        items[:] = [i for i in items if (c := case_of(i)) is None or c.experiment.id not in faulty]
 
     def _select(self, items: list[pytest.Item]) -> None:
         """Name the selected cases, on their reports and in the results.
@@ -282,8 +264,3 @@ class Collection:
         state = self.state
         has_cases = state.has_cases
         return words(state.suite, self._declared, state.unfinished, has_cases=has_cases)
-
-
-def _drop(items: list[pytest.Item], experiments: Iterable[str]) -> None:
-    dropped = set(experiments)
-    items[:] = [i for i in items if (c := case_of(i)) is None or c.experiment.id not in dropped]

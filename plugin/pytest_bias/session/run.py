@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..baselines.accepted import Baselines
 from ..baselines.gate import stopped_by, stopped_by_control
 from ..contrasts.cases import Case, Declaration, cases_of
-from ..errors import BiasError, UnknownName
+from ..errors import BiasError
 from ..report.results import properties_of
 from ..settings.settings import Settings
 from ..verdicts.analysis import Analysis
@@ -39,8 +39,6 @@ class Run:
         self.settings = settings
         self.project = Project(settings)
         self.workspace = workspace
-        self.without: dict[str, UnknownName] = {}
-        """Experiments that lack the design asked for, and in what words."""
         recordings = self.project.recordings
         self._baselines = Baselines(settings, recordings.source_of, self._old_analysis)
         self._results: dict[tuple[str, str, str, str], CaseResult] = {}
@@ -59,16 +57,11 @@ class Run:
     def cases(self, declared: Declaration) -> list[Case]:
         """Register a declaration and give its cases.
 
-        Those of an experiment without the design that is asked for are only there to be counted
-        as not selected; ``without`` names it.
+        Raises UnknownName where its experiment has no design of the name that is asked for.
         """
         self.project.registry.add(declared)
         settings = self.settings
-        try:
-            design = declared.experiment.design(settings.design, settings.replicates)
-        except UnknownName as unknown:
-            self.without[declared.experiment.id] = unknown
-            design = declared.experiment.design()
+        design = declared.experiment.design(settings.design, settings.replicates)
         cases = map(self.project.recordings.sized, cases_of(declared, settings.models, design))
         return [case for case in cases if case.is_planned]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -180,20 +179,3 @@ def test_alpha_is_divided_over_twelve_experiments_whatever_is_selected(
 
 
 # --- other designs -----------------------------------------------------------------------------
-
-
-def only_coin_is_small(suite: Suite) -> None:
-    suite.write(name="card")
-    suite.change(EXPERIMENT, "replicates=30,", 'replicates=30, designs={"small": Design(30)},')
-    suite.change(EXPERIMENT, "import Experiment,", "import Design, Experiment,")
-
-
-def verdicts(suite: Suite) -> list[dict[str, Any]]:
-    return [each for of in suite.results(partial=True)["analyses"] for each in of["verdicts"]]
-
-
-def test_an_experiment_without_the_design_is_left_out_with_a_note(suite: Suite) -> None:
-    only_coin_is_small(suite)
-    note = "left out, for want of a design 'small': game-card", "partial run: 4 cases not selected"
-    suite.check("--bias-design=small", 0, "4 passed", *note, workers=1)
-    assert len(verdicts(suite)) == 1
