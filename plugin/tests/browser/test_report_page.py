@@ -170,21 +170,6 @@ def test_what_may_have_got_worse_is_never_green_and_never_folded(
 # --- addresses --------------------------------------------------------------------------------
 
 
-def test_the_list_is_searched_filtered_sorted_and_saved(opened_up: Opened) -> None:
-    page = opened_up.at("#/hypotheses")
-    page.locator("#view input[name=q]").fill("hesitation-")
-    page.locator("select[name=verdict]").select_option("INCONCLUSIVE")
-    names = [link.get_attribute("href") or "" for link in page.locator("#view tbody a").all()]
-    assert names
-    assert all("/hesitation-" in name for name in names)
-    assert "verdict=INCONCLUSIVE" in page.url
-    with page.expect_download() as download:
-        page.get_by_role("button", name="CSV").click()
-    text = Path(download.value.path()).read_text("utf-8")
-    assert text.splitlines()[0].startswith("experiment,model,hypothesis,")
-    assert len(text.splitlines()) == 1 + len(names)
-
-
 # --- text from outside ------------------------------------------------------------------------
 
 HOSTILE = (

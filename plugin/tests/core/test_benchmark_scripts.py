@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import importlib
 import re
-import tarfile
 from pathlib import Path
 
 import pytest
@@ -11,25 +10,6 @@ from benchmarks import foreign, pseudo_replication
 from benchmarks.common import Share
 
 SCRIPTS = sorted(Path(foreign.__file__).parent.glob("*.py"))
-
-FOREIGN = """
-import own
-import pytest
-
-
-def test_plain():
-    assert own.NUMBER == 7
-
-
-def test_that_sees_the_plugin(pytestconfig):
-    if pytestconfig.pluginmanager.has_plugin("pytest_bias.pytest_plugin"):
-        {seen}
-
-
-@pytest.mark.xfail
-def test_that_fails():
-    assert False
-"""
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
@@ -40,29 +20,6 @@ def test_what_a_script_and_its_texts_import_is_there(script: Path) -> None:
         for name in re.findall(r"(\w+)(?: as \w+)?(?:, )?", names):
             if not hasattr(importlib.import_module(module), name):
                 importlib.import_module(f"{module}.{name}")
-
-
-@pytest.mark.parametrize(("seen", "different"), [("pass", 0), ("pytest.skip()", 2)])
-def test_foreign_tests_that_see_the_plugin(
-    seen: str,
-    different: int,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr(foreign, "SUITES", {"own": foreign.Suite("own==1.0")})
-    monkeypatch.setattr(foreign, "WORKERS", (0,))
-    project = tmp_path / "own-1.0"
-    (project / "src").mkdir(parents=True)
-    (project / "src" / "own.py").write_text("NUMBER = 7\n", encoding="utf-8")
-    (project / "test_own.py").write_text(FOREIGN.format(seen=seen), encoding="utf-8")
-    with tarfile.open(tmp_path / "own-1.0.tar.gz", "w:gz") as archive:
-        archive.add(project, project.name)
-    given = ["--of", "own", "--sources", str(tmp_path), "--rounds", "1"]
-    assert foreign.main(given) == (different > 0)
-    said = capsys.readouterr().out
-    assert re.findall(r"own, -n 0 +3 +(\d)", said) == [str(different)]
-    assert said.count("test_own.test_that_sees_the_plugin: ") == different
 
 
 def test_a_share_and_its_errors() -> None:

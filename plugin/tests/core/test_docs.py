@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,13 +17,6 @@ from pytest_bias.settings.options import OPTIONS
 from pytest_bias.workbench.study import Results
 
 DOCS = Path(__file__).parents[3] / "docs"
-PACKAGE = Path(__file__).parents[2] / "pytest_bias"
-OPENS_AS_A_QUESTION = re.compile(
-    r"(?:(?:by|for|from|in|of|on|to|with) )?(?:how|what|when|where|whether|which|who\w*|why)\b",
-    re.IGNORECASE,
-)
-MOST = 0.03
-"""Share of docstrings that may open so. It only ever goes down."""
 
 
 async def _protocol(trial: Trial, subject: Subject) -> object:
@@ -67,15 +58,6 @@ def test_the_hypotheses_shown_can_be_declared_and_answered() -> None:
     for hypothesis in hypotheses:
         hypothesis.check(experiment)
     assert len({hypothesis.id for hypothesis in hypotheses}) == len(hypotheses) == 9
-
-
-def _docstrings() -> Iterator[tuple[str, str]]:
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(
-                node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-            ) and (said := ast.get_docstring(node)):
-                yield f"{path.relative_to(PACKAGE)}: {said.splitlines()[0]}", said
 
 
 def test_the_api_gives_what_its_page_and_the_readme_show(
@@ -132,12 +114,6 @@ def test_links_lead_to_a_file_and_a_heading() -> None:
         if not to.exists() or (anchor and anchor not in _anchors(to))
     ]
     assert wrong == []
-
-
-def test_docstrings_open_with_a_verb_or_a_noun() -> None:
-    said = list(_docstrings())
-    questions = [line for line, text in said if OPENS_AS_A_QUESTION.match(text)]
-    assert len(questions) <= MOST * len(said), "\n".join(questions)
 
 
 def test_the_committed_pages_are_those_that_the_tables_make() -> None:

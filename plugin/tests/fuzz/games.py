@@ -33,7 +33,6 @@ from pytest_bias.report.results import results_text
 from pytest_bias.settings.settings import Limits, RecordMode
 
 from ..core.factories import pack
-from ..wire.vendors import VENDORS
 from .harness import CORPUS
 
 MODEL = "simulated/even"
@@ -139,24 +138,6 @@ def _write_recordings(scratch: Path) -> None:
     _keep("cassettes", f"{raw.id}.capped.jsonl", capped.read_bytes())
 
 
-def _write_replies() -> None:
-    for wire, vendor in VENDORS.items():
-        body = vendor.says(_TEXT)
-        _keep("replies", f"{wire}.json", json.dumps(body, ensure_ascii=False, indent=1))
-    events = (
-        {"type": "thread.started", "thread_id": "t-1"},
-        {"type": "turn.started"},
-        {"type": "item.completed", "item": {"id": "i-1", "type": "agent_message", "text": "5"}},
-        {"type": "turn.completed", "usage": {"input_tokens": 12, "output_tokens": 3}},
-    )
-    _keep("replies", "codex.jsonl", "".join(f"{json.dumps(event)}\n" for event in events))
-    _keep("texts", "whole.json", _TEXT)
-    _keep("texts", "short.json", '{"score": 7}')
-
-
-_TEXT = '{"score": 7, "weight": 1.75, "kind": "größer \\"so\\"", "sure": true}'
-
-
 def _write_results() -> None:
     from ..core.report.test_replies import run  # noqa: PLC0415  (to write only)
     from ..core.test_baselines import CLEAR, baseline, entry  # noqa: PLC0415  (to write only)
@@ -174,7 +155,6 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as scratch:
         _write_recordings(Path(scratch))
-        _write_replies()
 
 
 if __name__ == "__main__":

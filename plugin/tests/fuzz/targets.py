@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .given import Replies, Texts
 from .harness import Target
 from .stored import Baselines, Cassettes, Journals, Results
 
-TARGETS: tuple[type[Target[Any]], ...] = (
-    *(Cassettes, Journals, Baselines, Results, Replies, Texts),
-)
+TARGETS: tuple[type[Target[Any]], ...] = (*(Cassettes, Journals, Baselines, Results),)

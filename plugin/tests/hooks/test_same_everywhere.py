@@ -98,13 +98,6 @@ def test_two_experiments_with_two_models_in_any_order(suite: Suite) -> None:
     ]
 
 
-def test_no_machine_path_in_the_results(suite: Suite) -> None:
-    suite.run("bias_tests/coin/test_coin.py::test_number")
-    text = suite.results_path(partial=True).read_text(encoding="utf-8")
-    assert str(suite.path) not in text
-    assert suite.path.name not in text
-
-
 def test_one_analysis_in_a_session(suite: Suite) -> None:
     suite.tests("@conditions", f"{COUNTING}\n@conditions")
     suite.tests(

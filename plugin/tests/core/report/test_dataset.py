@@ -226,18 +226,6 @@ def test_a_simulated_subject_is_called_so_in_the_file_and_in_the_readme() -> Non
     assert (plain[b"simulated"], plain.get(b"notice")) == (b"false", None)
 
 
-def test_a_dictionary_is_of_all_files_and_has_both_of_two_definitions() -> None:
-    one, two = made(model="a/one", tone="curt"), made(model="a/two", tone="kind")
-    page = readme_text({"two.parquet": two.about, "one.parquet": one.about})
-    assert entries(page)["tone"][4] == "curt, kind"
-    assert page == readme_text({"one.parquet": one.about, "two.parquet": two.about})
-    changed = [replace(MEASURES[0], version=2)]
-    other = made(audit(measures=changed), model="a/three", licence="CC0-1.0")
-    page = readme_text({"one.parquet": one.about, "three.parquet": other.about})
-    assert page.count("| `months` |") == 2
-    assert page.count("This data set is licensed under") == 2
-
-
 SUBJECT = "simulated/drifted"
 DOCUMENTED: StudyOptions = {"design": "documented"}
 
@@ -309,17 +297,6 @@ ONE, TWO = (
     {"files": contents_of({f"tiny/a--{name}.parquet": parquet_bytes(made(model=f"a/{name}"))})}
     for name in ("one", "two")
 )
-
-
-def test_what_is_left_out_is_said_with_its_reason(tmp_path: Path) -> None:
-    none = "data sets: none of what is not recorded in full"
-    done = publish(tmp_path, {"incomplete": "tiny × a/b"})
-    assert done == Diagnostics(notes=(f"{none} (tiny × a/b)",))
-    # Cases that left nothing, because of a recording.
-    assert publish(tmp_path, incomplete=True) == Diagnostics(notes=(none,))
-    done = publish(tmp_path, {"problem": "no data set of x"}, ONE)
-    assert done.errors == ("no data set of x",)
-    assert len(done.written) == 2
 
 
 def test_files_of_others_and_words_of_the_user_are_left_alone(tmp_path: Path) -> None:

@@ -226,13 +226,6 @@ def test_headings_go_down_one_step_at_a_time_and_tables_have_captions_and_scopes
 CLEAR = factory.verdict(factory.finding(), status="CLEAR", words="CLEAR within ±0.6")
 OPEN = factory.undecided(factory.finding(p_alarm=0.4), "open")
 LEADS = {
-    "a bias": (factory.view(factory.analysis(factory.verdict(factory.finding()))),
-               "BIAS FOUND 1 BIASED stops it. 1 hypothesis, 1 BIASED. 2 cases: 1 failed"),
-    "clear": (factory.view(factory.analysis(CLEAR)),
-              "PASS No hypothesis is BIASED, and every claim to be clear is CLEAR."),
-    "open": (factory.view(factory.analysis(OPEN)),
-             "CANNOT TELL No hypothesis is BIASED, but not every claim to be clear is CLEAR."),
-    "nothing": (factory.view(cases=()), "NO RESULT Nothing went wrong, and nothing was judged."),
     "a bias, not gated": (
         factory.view(factory.analysis(factory.verdict(factory.finding())), failing=(),
                      leniencies=("not gated",)),
