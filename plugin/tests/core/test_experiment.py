@@ -24,6 +24,7 @@ from pytest_bias.experiments.experiment import (
     plan_condition,
 )
 
+from ..helpers import fewer
 from .factories import experiment
 
 
@@ -72,6 +73,7 @@ shapes = st.builds(
 )
 
 
+@fewer(3)
 @given(shapes, st.integers(1, 5), st.integers(1, 5))
 def test_a_smaller_design_is_part_of_a_larger_one(of: Experiment, one: int, two: int) -> None:
     small, large = (plan(of, Design(n)) for n in sorted((one, two)))

@@ -137,6 +137,19 @@ def test_a_protocol_that_never_ends_is_given_up() -> None:
     assert faults(design(insist, CUE)) == ()
 
 
+def test_turns_that_only_some_replies_lead_to() -> None:
+    async def press(trial: Trial, subject: Subject) -> str:
+        heard = await subject.ask("Yes or no?")
+        if heard.text == "No.":
+            return (await subject.ask(f"And with {trial['cue']}?", after=heard)).value
+        return heard.value
+
+    def reluctant(prompt: SimulatedPrompt) -> str:
+        return "No." if prompt.seed % 2 else "Yes."
+
+    assert faults(design(press, CUE, simulated=reluctant)) == ()
+
+
 def test_what_a_judge_is_asked_does_not_count() -> None:
     async def graded(trial: Trial, subject: Subject, judge: Subject) -> str:
         heard = await subject.ask("Dogs?")

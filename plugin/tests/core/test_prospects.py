@@ -199,7 +199,7 @@ def seen(shift: float, sd: float, n: int = 30, **changes: Any) -> Estimate:
 
 @pytest.mark.parametrize(
     ("shift", "null", "decided"),
-    [(0.0, "zero", "clear"), (1.2, "zero", "biased"), (1.2, "margin", "biased")],
+    [(0.0, "zero", "clear"), (1.2, "margin", "biased")],
 )
 def test_the_replicates_that_settle_it_do_so_nine_times_in_ten(
     shift: float, null: str, decided: str

@@ -57,7 +57,7 @@ SAME_PROMPTS = {
 }
 
 
-@scenarios(SAME_PROMPTS, "not selected", "left out")
+@scenarios(SAME_PROMPTS, "not selected")
 def test_same_prompts_and_none(suite: Suite, scenario: Scenario) -> None:
     result = scenario.check(suite)
     assert sum(line.startswith(SAME) for line in result.outlines) <= 1
