@@ -5,7 +5,6 @@ What is recorded is counted; what is not is estimated (:mod:`.estimate`).
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
@@ -17,7 +16,6 @@ from ..cassettes.recorded_trials import measured_in
 from ..cassettes.store import Cassette, cassette_path, journals_of, packed_path
 from ..contrasts.power import Prospect, passes
 from ..errors import BiasError
-from ..experiments.canonical import plain
 from ..experiments.design import Design, Trial
 from ..experiments.experiment import Experiment, ModelRoles, plan_all
 from ..providers.base import is_simulated
@@ -40,8 +38,6 @@ from .estimate import (
     whole_calls,
     worst,
 )
-
-FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +97,6 @@ class RecordingPlan:
     caps that would stop the recording; ``endpoints`` say which host is sent which key.
     """
 
-    version: int
     mode: RecordMode
     rows: tuple[PlanRow, ...]
     totals: PlanTotals
@@ -109,11 +104,6 @@ class RecordingPlan:
     max_calls: int | None
     budget: float | None
     endpoints: tuple[str, ...] = ()
-
-    def to_json(self) -> str:
-        """The plan as indented JSON text, the same for the same plan."""
-        value = plain(self, "plan")
-        return f"{json.dumps(value, sort_keys=True, indent=1, ensure_ascii=True)}\n"
 
 
 def totals_of(rows: Sequence[PlanRow]) -> PlanTotals:
@@ -181,7 +171,6 @@ def plan_recording(
         except OSError as error:
             problems.append(f"{job.experiment.id} × {job.model}: {error.strerror or error}")
     return RecordingPlan(
-        version=FORMAT,
         mode=mode,
         rows=tuple(rows),
         totals=totals_of(rows),

@@ -38,7 +38,6 @@ from .suite import configured, declared_for
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no types
 
-    from ..experiments.design import Design
     from ..experiments.measures import MeasureValue
     from ..recording.collector import CollectionReport
     from ..tables.reader import Source
@@ -198,8 +197,8 @@ def open_project(
 ) -> Project:
     """Open a suite with experiments and models chosen: ``cases`` has one for each pair.
 
-    No ``experiments`` means all of the suite that have the design; with a ``registry`` they are
-    ids in it. ``options`` are those of pytest by their names without ``--bias-``.
+    With a ``registry``, ``experiments`` are ids in it. ``options`` are those of pytest by their
+    names without ``--bias-``.
 
     Raises BadSetting or UnknownName for what is chosen and is not there, or makes no sense.
     """
@@ -211,20 +210,10 @@ def open_project(
         problem = "no model is named; give PROVIDER/MODEL, or set bias_models in the ini file"
         raise BadSetting(option="--bias-model", value=None, problem=problem)
     project = Project(settings, registry)
-    designs: dict[str, Design] = {}
-    unknown_designs: list[UnknownName] = []
-    for name in names:
-        try:
-            design = registry[name].experiment.design(settings.design, settings.replicates)
-        except UnknownName as unknown:
-            unknown_designs.append(unknown)
-        else:
-            designs[name] = design
-    if unknown_designs and not (designs and not experiments):  # of a whole suite they are left out
-        raise unknown_designs[0]
     project.cases = [
-        project.recordings.sized(Case("hypothesis", registry[name].experiment, model, design))
-        for name, design in designs.items()
+        project.recordings.sized(Case("hypothesis", of, model, design))
+        for of in (registry[name].experiment for name in names)
+        for design in [of.design(settings.design, settings.replicates)]
         for model in settings.models
     ]
     return project
