@@ -86,8 +86,7 @@ def stale(
             f"{recording.copied}. A copy is no reply of the model's: switch the cache of "
             "responses off, and --bias-record=missing records these trials again"
         )
-    if recording.cut:
-        reasons.append(recording.cut)
+    reasons += filter(None, (recording.cut, recording.mixture))
     if not reasons:
         return None
     return StaleRecordings(

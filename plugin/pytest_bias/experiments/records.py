@@ -28,7 +28,8 @@ class Exchange:
     ``key`` that of the interaction. ``id`` and ``created`` identify the reply
     (:func:`.identity_of`); ``cached`` is the header by which a cache says that it gave it.
     ``size`` is the number of characters that were sent, ``counted`` that of the tokens which the
-    provider counted in them. Empty, 0 or None means unknown.
+    provider counted in them. ``host`` and ``build`` are what a reply says of the server that gave
+    it (``provider`` and ``system_fingerprint``). Empty, 0 or None means unknown.
     """
 
     to: ModelRole
@@ -46,6 +47,8 @@ class Exchange:
     cached: str = ""
     size: int = 0
     counted: int = 0
+    host: str = ""
+    build: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +104,10 @@ class Recording:
     and for a program, whose replies do not age), ``newest`` the latest of those of a table,
     ``undated`` how many do not say. ``copied`` says which replies are copies that a cache gave
     (:func:`.copied_text`), ``cut`` which prompts the server has cut (:func:`.cut_text`); both are
-    empty where there is none. ``long_replies`` counts the subject's valid
-    replies of 30 words and more, ``distinct`` how many different ones they are; both are 0 where
-    no text is kept.
+    empty where there is none. ``servers`` counts hosts and builds by condition, ``mixture`` says
+    why they give no verdict (:mod:`.cassettes.servers`). ``long_replies`` counts the subject's
+    valid replies of 30 words and more, ``distinct`` how many different ones they are; both are 0
+    where no text is kept.
 
     ``config`` is on what terms subject and judge were asked, empty where nobody knows.
 
@@ -129,6 +133,8 @@ class Recording:
     undated: int = 0
     copied: str = ""
     cut: str = ""
+    servers: tuple[str, ...] = ()
+    mixture: str = ""
     long_replies: int = 0
     distinct: int = 0
     published: Published | None = None

@@ -294,7 +294,13 @@ def exchange_of(pending: PendingRequest, completion: Completion, invalid: str = 
         cached=completion.cached,
         size=sum(len(message.text) for message in pending.request.messages),
         counted=completion.usage.get("input", 0),
+        host=_name(completion.body.get("provider")),
+        build=_name(completion.body.get("system_fingerprint")),
     )
+
+
+def _name(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def new_messages(request: Request) -> tuple[Message, ...]:

@@ -149,6 +149,7 @@ class Caller:
         self.tally = CallCounts(name, priced=self._cost(1, 1) > 0)
         self.other = ""
         self.unusable = ""
+        self.hosts: set[str] = set()
         self.failed: CallFailed | None = None
         self.in_flight = 0
         self._timeout, self._retries = limits.timeout, terms.retries

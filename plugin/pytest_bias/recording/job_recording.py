@@ -17,6 +17,7 @@ from ..cassettes.maintenance import salvage
 from ..cassettes.measured import measured_trial
 from ..cassettes.recorded_trials import safe_message
 from ..cassettes.recorder import Recorder, recording_lock
+from ..cassettes.servers import mixed_hosts
 from ..cassettes.staleness import CUT_HINT, Copies, is_cut
 from ..cassettes.store import Cassette
 from ..errors import (
@@ -293,6 +294,9 @@ class JobRecording:
                 f"{caller.name} ({caller.wire}) does not get the whole prompt: the server counts "
                 f"{exchange.counted:,} tokens in {exchange.size:,} characters. {CUT_HINT}"
             )
+        if exchange.host and exchange.to == "subject" and not caller.unusable:
+            caller.hosts.add(exchange.host)
+            caller.unusable = mixed_hosts(sorted(caller.hosts), caller.name, caller.entry)
         if not caller.unusable and (copies := self.copies.of(exchange.to)):
             caller.unusable = (
                 f"{caller.name} ({caller.wire}) is answered from a cache: the reply in trial "

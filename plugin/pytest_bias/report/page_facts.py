@@ -268,6 +268,7 @@ def record_facts(analysis: Analysis, dates: str = "") -> Iterator[Fact]:
 
 def _recorded(analysis: Analysis, recording: Recording, dates: str) -> Iterator[Fact]:
     yield "Answered by", ", ".join(recording.served) or UNSAID, ""
+    yield "Servers", "; ".join(recording.servers), ""
     yield "Recorded", dates, ""
     yield "Cassette", recording.cassette, ""
     yield "Checksum", recording.checksum, ""

@@ -198,7 +198,7 @@ class ModelEntry:
     experiment's own; ``seeded`` sends it every trial's seed; ``replies`` is how they are read
     (None: as at its endpoint). ``request`` are further fields of each request's body. ``model`` is
     the name that the provider knows, where the entry's own is another: so one model may stand here
-    twice, with two settings.
+    twice, with two settings. ``hosts`` of a gateway may answer side by side.
     """
 
     temperature: _Amount | None = None
@@ -219,6 +219,7 @@ class ModelEntry:
         default_factory=dict
     )
     model: Name | None = None
+    hosts: frozenset[Name] = frozenset()
     __pydantic_config__: ClassVar = CLOSED
 
     def requested(self, model: str) -> str:

@@ -173,7 +173,7 @@ def analyse(  # noqa: PLR0913  (what is analysed, by what, and under whose budge
         finding = _estimate(hypothesis, experiment, rows)
         rests = hypothesis.measures
         against = {
-            Reason.COPIES: recording.copied or recording.cut,
+            Reason.COPIES: recording.copied or recording.cut or recording.mixture,
             Reason.UNRELIABLE: _reason_withheld(held, rests),
             Reason.CUT_OFF: _reason_withheld(cut, rests),
         }

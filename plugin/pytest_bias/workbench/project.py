@@ -10,6 +10,7 @@ from os.path import relpath
 from typing import TYPE_CHECKING
 
 from ..cassettes.misses import all_capped
+from ..cassettes.servers import servers_of
 from ..cassettes.staleness import copied_text, cut_text, dated, long_replies
 from ..contrasts.cases import Case, Registry
 from ..errors import BadSetting, NotRecorded
@@ -130,6 +131,9 @@ class Project:
         source.check_distinct(case.design)
         exchanges = [each for outcome in outcomes for each in outcome.exchanges]
         recording = dated(source.recording, exchanges, copied_text(outcomes), cut_text(outcomes))
+        entry = recordings.roster.entry(case.model)
+        servers = servers_of(outcomes, case.model, entry)
+        recording = replace(recording, servers=servers.counts, mixture=servers.mixture)
         long, distinct = long_replies(outcomes)
         return analyse(
             case.experiment,
