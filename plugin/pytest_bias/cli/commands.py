@@ -167,6 +167,15 @@ def _of_studies(group: _Group[Any]) -> None:
     analyze.flag("--no-plots", "draw no figure and no page")
     analyze.flag("--methodology", "print how each hypothesis was tested")
     analyze.json("print the results as JSON")
+    import_ = _Command(group, "import", "importing._import", "declare another tool's results",
+        "Recognise results of promptfoo, Inspect, lm-eval, deepeval or a batch API by their keys, "
+        "and propose their table for the roster. It is written after a yes at a terminal; "
+        "elsewhere it is printed, and the exit status is 2. pytest judges it.",
+        "pytest-bias import promptfoo.json --experiment "
+        "anchoring-prosecutor-sentencing-all-in-one")
+    import_.file("file", "FILE", "the results: .json, .jsonl, .csv or .eval")
+    import_.takes("--experiment", metavar="ID", required=True, help="its id, or its folder")
+    import_.suite()
 
 
 def _of_results(group: _Group[Any]) -> None:

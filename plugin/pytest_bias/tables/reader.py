@@ -214,7 +214,7 @@ def _flat(cells: Mapping[str, object], before: str = "") -> Iterator[tuple[str, 
             yield f"{before}{name}", value
 
 
-def _loads(text: str) -> Any:
+def json_of(text: str) -> Any:
     """Read JSON of which no object has a field twice: which value is meant would be unknown."""
     try:
         return json.loads(text, object_pairs_hook=once_each)
@@ -226,17 +226,17 @@ def _loads(text: str) -> Any:
 def _json_lines(data: bytes) -> RawTable:
     # Not by splitlines(), which ends a line at characters that texts may hold.
     lines = enumerate(data.decode(_UTF8).split("\n"), start=1)
-    found = _objects(((line, each) for line, each in lines if each.strip()), _loads)
+    found = _objects(((line, each) for line, each in lines if each.strip()), json_of)
     return replace(found, unit="line")
 
 
 def _json(data: bytes, place: str) -> RawTable:
-    whole = _loads(data.decode(_UTF8))
+    whole = json_of(data.decode(_UTF8))
     rows = element(whole, place) if place else whole
     if not isinstance(rows, list):
         place = f"there is no list of objects at {place}" if place else ""
         return no_table(f"{place or 'the file is no list of objects'}{_lists(whole)}")
-    return _objects(enumerate(rows, start=1))
+    return table_of(rows)
 
 
 def _lists(whole: object) -> str:
@@ -278,6 +278,11 @@ def _objects(
         return no_table(NO_ROWS)
     columns = dict.fromkeys(chain.from_iterable(row.cells for row in found))
     return RawTable(tuple(columns), tuple(found), tuple(problems), typed=True)
+
+
+def table_of(rows: Iterable[object]) -> RawTable:
+    """Make a table of objects, in which fields of other objects go by dotted names."""
+    return _objects(enumerate(rows, start=1))
 
 
 ARROW = "pyarrow"

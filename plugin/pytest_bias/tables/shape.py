@@ -26,6 +26,10 @@ def opened(path: Path, entry: TableEntry, pattern: str, folder: Path) -> RawTabl
 
     ``folder`` is that to which paths of the declaration are relative.
     """
+    if entry.tool is not None:
+        from .tools import read_tool  # noqa: PLC0415  (only where a table is of a tool)
+
+        return shaped(read_tool(path, entry.tool), entry, folder)
     return shaped(read_files(path, pattern, entry.rows or ""), entry, folder)
 
 

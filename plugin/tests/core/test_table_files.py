@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import tomllib
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from importlib import import_module
@@ -16,15 +15,11 @@ import pandas as pd  # type: ignore[import-untyped, unused-ignore]  # ships no t
 import pytest
 
 from pytest_bias import BiasError, Experiment, Factor, Items, Measure
-from pytest_bias.contrasts.cases import Registry
 from pytest_bias.errors import BadData, MissingPackage, UnknownName
 from pytest_bias.experiments.layouts import Arranged, TableLayout, TableRow
-from pytest_bias.settings.roster import read_roster
 from pytest_bias.settings.table_entry import TableEntry
-from pytest_bias.tables.declared import Tables
 from pytest_bias.tables.reader import read_files
 from pytest_bias.tables.subjects import TableSource, read_table
-from pytest_bias.workbench.suite import declared_for
 
 from ..helpers import there
 from .test_tables import MEND, TOY, asked
@@ -488,35 +483,3 @@ def test_a_layout_s_columns_may_be_called_otherwise(tmp_path: Path) -> None:
     ]
     names = {"trials": "runs", "who": "of"}
     assert len(outcomes(path, ARRANGED, layout="other", columns=names)) == 1
-
-
-EXPORTS = Path(__file__).parent / "exports"
-PAGE = Path(__file__).parents[3] / "docs" / "tables.md"
-ANCHORING = "anchoring-prosecutor-sentencing-all-in-one"
-
-
-@pytest.fixture(scope="module")
-def registry() -> Registry:
-    return declared_for([ANCHORING], "bias_tests")[0]
-
-
-@pytest.mark.parametrize(
-    ("name", "model"), [("inspect", "mockllm/model"), ("promptfoo", "mine/subject")]
-)
-def test_a_tool_s_export_is_read_as_the_page_says(
-    registry: Registry, name: str, model: str, tmp_path: Path
-) -> None:
-    blocks = [each.partition("```")[0] for each in PAGE.read_text("utf-8").split("```toml\n")[1:]]
-    (text,) = [each for each in blocks if name in tomllib.loads(each).get("table", {})]
-    roster = tmp_path / "bias_models.toml"
-    roster.write_text(text.replace('path = "', f'path = "{EXPORTS.as_posix()}/'), "utf-8")
-    found = Tables(read_roster(roster)).named(name, registry[ANCHORING].experiment)
-    assert found is not None
-    (replies,) = found.values()
-    assert replies.model == f"table/{model}"
-    assert [each.trial.id for each in replies.outcomes] == [
-        f"{demand}#{n}" for demand in ("low", "high") for n in range(1, 5)
-    ]
-    assert [each.missing for each in replies.outcomes] == [None] * 7 + ["unreadable"]
-    months = [dict(each.values or {}).get("sentence_months") for each in replies.outcomes]  # noqa: PD011  (no frame)
-    assert sorted(month for month in months if month is not None) == [4, 4, 4, 5, 5, 6, 6]

@@ -1,0 +1,85 @@
+"""The command ``pytest-bias import``: a table of another program's results for the roster."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+
+from ..errors import BadData, BadSetting, NotWritten
+from ..experiments.experiment import Experiment
+from ..settings.roster import parse_roster
+from ..tables.declared import Tables
+from ..tables.proposal import proposed
+from ..tables.tools import SUFFIXES, tool_of
+from ..workbench.suite import configured, declared_for
+from . import from_here, tell, write
+
+_ROSTER = Path("bias_models.toml")
+
+
+def _import(given: argparse.Namespace) -> int:
+    registry, names = declared_for([given.experiment], given.suite)
+    if len(names) > 1:
+        problem = f"declares several experiments; name one: {', '.join(sorted(names))}"
+        raise BadSetting(option="--experiment", value=given.experiment, problem=problem)
+    experiment = registry[names[0]].experiment
+    file, roster = Path(given.file), configured().roster or _ROSTER
+    tool = tool_of(file)
+    if tool is None:
+        problem = (
+            "holds no results of promptfoo, Inspect, lm-eval, deepeval or a batch by its keys "
+            f"({', '.join(SUFFIXES)}); declare its columns in the roster (docs/tables.md)"
+        )
+        raise BadData(source=str(file), problem=problem if file.is_file() else "is no file")
+    text = roster.read_text("utf-8") if roster.exists() else ""
+    known = parse_roster(text, roster)
+    name = "".join(c if c.isalnum() and c.isascii() else "-" for c in file.stem.casefold())
+    name = name.strip("-") or tool
+    while name in {*known.tables, *known.own_tables}:
+        name = f"{name}-2"
+    path = os.path.relpath(file.resolve(), roster.resolve().parent)
+    proposal = proposed(Path(path).as_posix(), file, tool, experiment, name)
+    for line in proposal.lines:
+        tell(line)
+    for problem in proposal.unknown:
+        tell(f"pytest-bias: {problem}", wrong=True)
+    if proposal.unknown:
+        tell("pytest-bias: complete the table in the roster (docs/tables.md)", wrong=True)
+        return 2
+    text = "\n".join((*([f"{text.rstrip()}\n"] if text else []), *proposal.lines, ""))
+    for line in _subjects(text, roster, name, experiment):
+        tell(line, wrong=True)
+    if not _agreed(roster):
+        return 2
+    write(roster, text)
+    tell(f"written: {from_here(roster)}", wrong=True)
+    return 0
+
+
+def _subjects(text: str, roster: Path, name: str, experiment: Experiment) -> list[str]:
+    """What the table would give, and the command that judges it; BadData where it is refused."""
+    found = Tables(parse_roster(text, roster)).named(name, experiment) or {}
+    lines = []
+    for model, source in found.items():
+        missing = Counter(each.missing for each in source.outcomes if each.missing)
+        reasons = ", ".join(f"{number} {reason}" for reason, number in missing.most_common())
+        table = source.recording.published
+        lines.append(
+            f"{model}: {len(source.outcomes)} trials, {missing.total()} missing"
+            f"{f' ({reasons})' if reasons else ''}; {table.coverage if table else ''}"
+        )
+    models = " ".join(f"--bias-model={model}" for model in found)
+    return [*lines, f"judge it with: pytest {models}"]
+
+
+def _agreed(roster: Path) -> bool:
+    """Ask at a terminal whether to write; elsewhere nobody can agree."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        problem = "nobody is asked here, as this is no terminal; put these lines into it"
+        tell(f"pytest-bias: {NotWritten(path=from_here(roster), problem=problem)}", wrong=True)
+        return False
+    tell(f"write this into {from_here(roster)}? [y/N]", wrong=True)
+    return sys.stdin.readline().strip().casefold() in ("y", "yes")

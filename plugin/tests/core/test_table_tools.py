@@ -1,0 +1,290 @@
+"""Results of other tools: recognised, read, declared by a command, judged as a recording is."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import sys
+import zipfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bias import Experiment, analyze
+from pytest_bias.cli.commands import main
+from pytest_bias.contrasts.cases import Registry
+from pytest_bias.errors import MissingPackage
+from pytest_bias.experiments.records import Outcome
+from pytest_bias.settings.roster import read_roster
+from pytest_bias.settings.table_entry import Tool
+from pytest_bias.tables.declared import Tables
+from pytest_bias.tables.proposal import proposed
+from pytest_bias.tables.tools import read_tool, tool_of
+from pytest_bias.workbench.suite import declared_for
+
+from ..helpers import there
+from .test_table_files import said
+from .test_tables import TOY
+
+EXPORTS = Path(__file__).parent / "exports"
+ROOT = Path(__file__).parents[3]
+ANCHORING = "anchoring-prosecutor-sentencing-all-in-one"
+
+
+@pytest.fixture(scope="module")
+def experiment() -> Experiment:
+    registry: Registry = declared_for([ANCHORING], "bias_tests")[0]
+    return registry[ANCHORING].experiment
+
+
+ENDED = {"content_filter": 2, "refusal": 1, "truncated": 1}
+FILES: Mapping[str, tuple[Tool, str, Mapping[str, int]]] = {
+    "promptfoo.json": (
+        "promptfoo",
+        "openai:chat:toy-1",
+        ENDED,
+    ),
+    "promptfoo.csv": (  # says neither how a reply ended nor what the error was
+        "promptfoo",
+        "openai:chat:toy-1",
+        {"error": 1, "no_number": 1, "refusal": 1, "not_json": 1},
+    ),
+    "inspect.json": (
+        "inspect",
+        "openai/toy-1",
+        ENDED,
+    ),
+    "inspect.eval": (
+        "inspect",
+        "openai/toy-1",
+        ENDED,
+    ),
+    "lm_eval_samples.jsonl": (
+        "lm-eval",
+        "lm-eval-samples",
+        {"empty": 1, "refusal": 1, "not_json": 1},
+    ),
+    "deepeval.json": ("deepeval", "toy-1", {"empty": 2, "refusal": 1, "not_json": 1}),
+    "batch_openai.jsonl": (
+        "batch",
+        "toy-1-2026",
+        {"content_filter": 2, "error": 1, "refusal": 1, "truncated": 1},
+    ),
+    "batch_responses.jsonl": ("batch", "toy-1-2026", {"refusal": 1, "truncated": 1}),
+    "batch_anthropic.jsonl": ("batch", "toy-1-2026", {"error": 3, "refusal": 1, "truncated": 1}),
+}
+
+
+@pytest.mark.parametrize(("name", "known"), FILES.items(), ids=FILES)
+def test_results_are_recognised_declared_in_five_lines_and_read(
+    experiment: Experiment,
+    tmp_path: Path,
+    name: str,
+    known: tuple[Tool, str, Mapping[str, int]],
+) -> None:
+    tool, model, missing = known
+    shutil.copy(EXPORTS / name, tmp_path)
+    assert tool_of(tmp_path / name) == tool
+    table = (tmp_path / name).stem.replace("_", "-")
+    proposal = proposed(name, tmp_path / name, tool, experiment, table)
+    assert proposal.unknown == []
+    assert len([line for line in proposal.lines if " = " in line]) <= 7
+    roster = tmp_path / "bias_models.toml"
+    roster.write_text("\n".join(proposal.lines), "utf-8")
+    found = there(Tables(read_roster(roster)).named(table, experiment))
+    (source,) = found.values()
+    assert source.model == f"table/{model}"
+    assert Counter(each.missing for each in source.outcomes if each.missing) == missing
+    valid = [dict(there(each.values)) for each in source.outcomes if not each.missing]
+    assert {row["prosecutor_months"] for row in valid} == {3.0, 9.0}
+    number = len(source.outcomes)
+    assert f"{number} of the 360 trials" in there(source.recording.published).coverage
+
+
+def of_promptfoo(n: int, outcome: Outcome, said: Any) -> Any:
+    return {"id": f"r{n}", "promptIdx": 0, "testIdx": n, "provider": {"id": "m"}} | {
+        "vars": dict(outcome.trial.condition.levels),
+        "response": {"output": said.reply, "finishReason": said.finish},
+    }
+
+
+def of_batch(n: int, outcome: Outcome, said: Any) -> Any:
+    choice = {"message": {"content": said.reply}, "finish_reason": said.finish}
+    body = {"model": "m", "choices": [choice]}
+    return {"id": f"b{n}", "custom_id": outcome.trial.id, "response": {"body": body}}
+
+
+def of_inspect(n: int, outcome: Outcome, said: Any) -> Any:
+    choice = {"message": {"content": [{"type": "text", "text": said.reply}]}}
+    output = {"choices": [{**choice, "stop_reason": said.finish}], "model": "m"}
+    return {"id": n, "epoch": 1, "output": output} | {
+        "metadata": dict(outcome.trial.condition.levels)
+    }
+
+
+SHAPES: Mapping[Tool, tuple[Any, Any, Mapping[str, Any]]] = {
+    "promptfoo": (
+        of_promptfoo,
+        lambda rows: {"results": {"results": rows}},
+        {"demand": "vars.demand"},
+    ),
+    "batch": (of_batch, None, {}),
+    "inspect": (
+        of_inspect,
+        lambda rows: {"eval": {"model": "openai/m"}, "samples": rows},
+        {"demand": "metadata.demand"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("tool", "shape"), SHAPES.items(), ids=SHAPES)
+def test_the_verdict_on_results_is_that_on_a_recording_of_the_same_replies(
+    tmp_path: Path, tool: Tool, shape: tuple[Any, Any, Mapping[str, Any]]
+) -> None:
+    row, whole, columns = shape
+    recorded = analyze(ANCHORING, "simulated/messy")
+    rows = [row(n, each, each.exchanges[-1]) for n, each in enumerate(recorded.outcomes)]
+    path = tmp_path / ("t.json" if whole else "t.jsonl")
+    lines = [json.dumps(each) for each in rows]
+    path.write_text(json.dumps(whole(rows)) if whole else "\n".join(lines), "utf-8")
+    parts = {} if whole else {"custom_id": "{demand}#{}"}
+    table = {"tool": tool, "columns": columns, "parts": parts}
+    tabled = analyze(ANCHORING, path, table=table)
+    assert [(v.id, v.status, v.words, v.p_adjusted) for v in tabled.verdicts] == [
+        (v.id, v.status, v.words, v.p_adjusted) for v in recorded.verdicts
+    ]
+    assert [each.missing for each in tabled.outcomes] == [e.missing for e in recorded.outcomes]
+    path.write_text(
+        "\n".join([*lines, *lines]) if not whole else json.dumps(whole([*rows, *rows]))
+    )
+    with pytest.raises(Exception, match="the same model, condition and replicate"):
+        analyze(ANCHORING, path, table=table)  # exports that overlap
+
+
+# --- the command ---------------------------------------------------------------------------------
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copy(EXPORTS / "batch_openai.jsonl", tmp_path)
+    (tmp_path / "bias_tests").symlink_to(ROOT / "bias_tests")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+WRITTEN = """[table.batch-openai]
+path = "batch_openai.jsonl"
+experiment = "anchoring-prosecutor-sentencing-all-in-one"
+collected_by = "batch"
+tool = "batch"
+parts = { custom_id = "{demand}-{}" }
+"""
+
+
+def test_a_table_is_written_after_a_yes_at_a_terminal(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    roster = project / "bias_models.toml"
+    command = ["import", "batch_openai.jsonl", "--experiment", ANCHORING]
+    assert main(command) == 2
+    said = capsys.readouterr()
+    assert said.out == WRITTEN
+    assert "judge it with: pytest --bias-model=table/toy-1-2026" in said.err
+    assert "bias_models.toml was not written: nobody is asked here, as this is no term" in said.err
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    for answer, status in (("n\n", 2), ("\n", 2), ("", 2), ("Yes\n", 0)):
+        assert not roster.exists()
+        monkeypatch.setattr(sys, "stdin", Terminal(answer))
+        assert main(command) == status
+    assert roster.read_text("utf-8") == WRITTEN
+    monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
+    assert main(command) == 0
+    assert roster.read_text("utf-8") == f"{WRITTEN}\n" + WRITTEN.replace("openai]", "openai-2]")
+
+
+def test_what_no_column_holds_is_named_and_nothing_is_written(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = project / "batch_openai.jsonl"
+    path.write_text(path.read_text("utf-8").replace("low-", "mid-"), "utf-8")
+    assert main(["import", path.name, "--experiment", ANCHORING]) == 2
+    said = capsys.readouterr()
+    assert 'tool = "batch"' in said.out
+    assert said.err == (
+        "pytest-bias: demand: no one column holds its labels (low, high, grave, trivial) or their "
+        "values\npytest-bias: complete the table in the roster (docs/tables.md)\n"
+    )
+    assert not (project / "bias_models.toml").exists()
+
+
+# --- what is none --------------------------------------------------------------------------------
+
+
+def archive(samples: Sequence[tuple[str, bytes]], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", method) as file:
+        for name, text in (("header.json", b'{"eval": {"model": "m"}}'), *samples):
+            file.writestr(name, text)
+    return data.getvalue()
+
+
+BROKEN: Mapping[str, tuple[str, bytes, Tool, str]] = {
+    "another tool's": (
+        "t.json",
+        b'{"samples": [{"epoch": 1}]}',
+        "inspect",
+        "no results of inspect",
+    ),
+    "no object": ("t.jsonl", b"[1]\n2\n", "batch", "no results of batch stand in it"),
+    "no JSON": ("t.jsonl", b'{"custom_id": \n', "batch", "Expecting value"),
+    "of another shape": (
+        "t.jsonl",
+        b'{"custom_id": "a", "response": 7}',
+        "batch",
+        "a result is not as batch writes it (AttributeError",
+    ),
+    "likelihoods": (
+        "t.jsonl",
+        b'{"doc_id": 0, "doc": {}, "resps": [[["-1.5", "False"]]]}',
+        "lm-eval",
+        "it holds likelihoods of options, which are no replies",
+    ),
+    "no archive": ("t.eval", b"PK\x03\x04", "inspect", "File is not a zip file"),
+    "an archive of nothing": ("t.eval", archive([]), "inspect", "no results of inspect stand in"),
+    "a bomb": (
+        "t.eval",
+        archive([("samples/a.json", b" " * (3 << 20))]),
+        "inspect",
+        "it unpacks to more than 2,097,152 bytes",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "data", "tool", "words"), BROKEN.values(), ids=BROKEN)
+def test_a_file_that_a_tool_did_not_write(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    data: bytes,
+    tool: Tool,
+    words: str,
+) -> None:
+    monkeypatch.setattr("pytest_bias.tables.tools._LIMIT", 2 << 20)
+    (tmp_path / name).write_bytes(data)
+    (line,) = said(tmp_path / name, TOY, tool=tool)
+    assert line.startswith(f"the file cannot be read: {words}")
+
+
+def test_an_archive_of_zstandard_needs_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingPackage, match=r"pip install 'pytest-bias\[dataset\]'"):
+        read_tool(EXPORTS / "inspect.eval", "inspect")
