@@ -12,10 +12,8 @@ import numpy as np
 import pytest
 
 from pytest_bias import NOT_SCORED, Agreement, Experiment, Measure, Parameters, scored_again
-from pytest_bias.baselines.fingerprints import fingerprint_of
 from pytest_bias.contrasts.declared import PositiveControl
 from pytest_bias.contrasts.differences import MeanDifference, RateDifference
-from pytest_bias.contrasts.selection import Selection
 from pytest_bias.errors import BadData, BadDesign, UnknownName
 from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import plan
@@ -31,7 +29,6 @@ from pytest_bias.verdicts.judge_agreement import (
     Labels,
     with_errors,
 )
-from pytest_bias.verdicts.verdict import Reason
 from pytest_bias.workbench.datasets import labels_path, read_labels
 
 from ..helpers import there
@@ -201,20 +198,6 @@ def test_a_judge_that_agrees_with_itself_lets_its_verdicts_stand() -> None:
     # The judge's reliability is part of the margin of what rests on its grades.
     finding = there(analysis.verdict(SCORE.id).finding)
     assert finding.shrink == pytest.approx(agreed.interval.low)
-
-
-def test_a_hypothesis_is_held_back_by_any_measure_it_reads() -> None:
-    of = judged(replace(OF_SCORE, governs=["kind"]))
-    # Two of ten items are selected in every trial.
-    feature = {f"i{n}": "xy"[n % 2] for n in range(10)}
-    picks = Selection("kind", "kind_again", feature=feature, group="x", margin=1.25)
-    picked = [
-        replace(each, kind=f"i{each.score:g} i{6 + n % 4}", kind_again=" ".join(feature))
-        for n, each in enumerate(ratings(twice=19))
-    ]
-    analysis = analysed(of, picked, hypotheses=[picks])
-    assert analysis.verdicts[0].reason is Reason.UNRELIABLE
-    assert "agreements" in fingerprint_of(of, of.design(), picks, "")
 
 
 @pytest.mark.parametrize("twice", [0, 1, 19])

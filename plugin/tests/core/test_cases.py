@@ -134,11 +134,6 @@ def test_a_hypothesis_asserts_what_it_says_or_its_function_does() -> None:
 
 BAD: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "no hypothesis": (lambda: hypotheses(TINY), BadDesign, "none is given for tiny"),
-    "a hypothesis that does not fit": (
-        lambda: hypotheses(TINY, mean("c")),
-        BadDesign,
-        "'c' is no level",
-    ),
     "a control that does not fit": (
         lambda: positive_control(TINY, RateDifference("x", "group", high="b", low="a")),
         UnknownName,
@@ -149,11 +144,7 @@ BAD: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         BadDesign,
         "stands on a plain function",
     ),
-    "a generator": (
-        lambda: conditions(TINY)(generator),
-        BadDesign,
-        "does not yield",
-    ),
+    "a generator": (lambda: conditions(TINY)(generator), BadDesign, "does not yield"),
     "two decorators": (
         lambda: conditions(TINY)(hypotheses(TINY, mean())(lambda: None)),
         BadDesign,
@@ -202,23 +193,12 @@ CONFLICTS: dict[str, tuple[Callable[[], Registry], str]] = {
         ),
         "positive controls: two have the id 'hit-b-a'",
     ),
-    "a hypothesis twice": (
-        lambda: registry(declared(hypotheses(TINY, mean(), mean()))),
-        "hypotheses: two have the id 'score-b-a'",
-    ),
     "two modules": (
         lambda: registry(
             declared(hypotheses(TINY, mean())),
             declared(hypotheses(TINY, mean("a", "b")), "test_two"),
         ),
         "test_one and test_two; keep them in one module",
-    ),
-    "a control elsewhere": (
-        lambda: registry(
-            declared(hypotheses(TINY, mean())),
-            declared(positive_control(TINY, CONTROL), "test_two"),
-        ),
-        "keep them in one module",
     ),
 }
 

@@ -28,22 +28,6 @@ from ..helpers import fewer
 from .factories import experiment
 
 
-def test_an_experiment_is_frozen_all_the_way_down() -> None:
-    metadata = {"limits": [{"one": 1}]}
-    designs = {"documented": Design(2)}
-    tiny = experiment(metadata=metadata, designs=designs)
-    metadata["limits"].append({})
-    designs["more"] = Design(9)
-    assert tiny.metadata == {"limits": ({"one": 1},)}
-    assert set(tiny.designs) == {"documented"}
-    assert isinstance(tiny.factors, tuple)
-    assert isinstance(tiny.measures, tuple)
-    with pytest.raises(AttributeError):
-        tiny.replicates = 4  # type: ignore[misc]
-    with pytest.raises(TypeError):
-        tiny.metadata["new"] = 1  # type: ignore[index]
-
-
 def test_designs() -> None:
     tiny = experiment(designs={"documented": Design(2, "whatever")})
     assert tiny.design() == tiny.design("gate") == Design(3, "gate")

@@ -76,15 +76,6 @@ def test_a_model_that_is_always_told_something_is_told_the_same_by_an_experiment
     assert not {*tape.keys} & {*bare.keys}
 
 
-def test_attempts_are_counted_and_told_once() -> None:
-    tape = Tape("?", "", '{"score": 7}')
-    outcome = replay(experiment(), MODEL, first(), tape.lookup)
-    assert outcome.result == Score(score=7)
-    assert outcome.prompts == ("Rate Ada.",)
-    assert (outcome.interactions, outcome.invalid) == (3, ("no_number", "empty"))
-    assert len(set(tape.keys)) == 3
-
-
 def test_an_invalid_trial_is_missing_with_its_last_reason() -> None:
     outcome = replay(experiment(), MODEL, first(), Tape("?", "", "[1]").lookup)
     assert outcome.result is None
@@ -123,16 +114,6 @@ def test_damage_is_not_mistaken_for_a_missing_recording() -> None:
 
     with pytest.raises(DamagedCassette):
         replay(experiment(careless), MODEL, first(), lookup)
-
-
-def test_prompts_stand_in_the_order_of_the_protocol() -> None:
-    async def branches(_trial: Trial, subject: Subject) -> None:
-        await subject.ask("Begin")
-        await together(subject.ask("Left"), subject.ask("Right"))
-        await subject.ask("End")
-
-    outcome = replay(experiment(branches), MODEL, first(), Tape(*"abcd").lookup)
-    assert outcome.prompts == ("Begin", "Left", "Right", "End")
 
 
 def test_a_branch_stands_where_it_began() -> None:

@@ -165,7 +165,6 @@ EVERY: dict[str, Case] = {
     **{f"flags, {name}": case for name, case in RATES.items()},
 }
 SIDED = [n for n, (_, h) in EVERY.items() if isinstance(h, MeanDifference | RateDifference)]
-DIFFERENCES = [n for n in SIDED if n.startswith("numbers")]
 JUDGEABLE = [n for n, (_, h) in EVERY.items() if h.margin is not None]
 KINDS = ("constant", "by group", "nearly constant", "outlier", "anything", "one group constant")
 GONE = ("none", "one", "some", "all but five", "a group", "a cell", "all")
@@ -343,27 +342,6 @@ def test_the_order_of_rows_does_not_matter(name: str, seed: int, effect: float) 
     found = hypothesis.analyse(of, rows)
     other = hypothesis.analyse(of, Records(tuple(rows.rows[i] for i in order)))
     assert numbers(other) == close(numbers(found))
-
-
-@pytest.mark.parametrize("name", DIFFERENCES)
-@few
-@given(seed=draws, scale=st.sampled_from([0.25, 2.0, 64.0]), shift=st.sampled_from([-8, 0, 512]))
-def test_a_mean_difference_moves_with_unit_and_origin(
-    name: str, seed: int, scale: float, shift: int
-) -> None:
-    of, hypothesis = EVERY[name]
-    assert isinstance(hypothesis, MeanDifference)
-    rows = rows_of(name, seed, effect=0.5)
-    moved = Records(
-        tuple(
-            replace(row, values={n: float(v) * scale + shift for n, v in row.values.items()})
-            for row in rows.rows
-        )
-    )
-    margin = None if hypothesis.margin is None else hypothesis.margin * scale
-    measure = Measure("score", bounds=(shift, 10 * scale + shift))
-    other = replace(hypothesis, margin=margin).analyse(replace(of, measures=[measure]), moved)
-    assert numbers(other, unit=scale) == close(numbers(hypothesis.analyse(of, rows)))
 
 
 @pytest.mark.parametrize("name", [*JUDGEABLE, "selection"])

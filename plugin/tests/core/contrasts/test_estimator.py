@@ -17,7 +17,6 @@ from pytest_bias.contrasts.cells import (
 )
 from pytest_bias.contrasts.estimate import Estimate
 from pytest_bias.contrasts.estimator import estimate, sample_of
-from pytest_bias.contrasts.groups import TotalGap
 from pytest_bias.contrasts.largest import largest_of
 from pytest_bias.contrasts.layout import departures, signed_sums, weights_between
 from pytest_bias.errors import NoFinding, NoVariance
@@ -173,24 +172,6 @@ def test_df_of_rates_are_those_of_the_sides_to_clear_and_no_more_to_alarm() -> N
     assert welch.df < df
 
 
-@pytest.mark.parametrize(
-    ("sizes", "rates"),
-    [((5, 40, 40, 40), (0.5, 0.02, 0.02, 0.02)), ((5, 60, 60, 60), (0.5, 1.0, 1.0, 0.0))],
-)
-def test_a_small_cell_that_varies_most_is_no_bias(
-    sizes: tuple[int, ...], rates: tuple[float, ...]
-) -> None:
-    draws, alpha, alarms = 1500, 0.05 / 12, 0
-    for _ in range(draws):
-        cells = [
-            cell(RNG.random(n) < rate, tone=tone, style=f"s{n}{at}")
-            for tone in ("high", "low")
-            for at, (n, rate) in enumerate(zip(sizes, rates, strict=True))
-        ]
-        alarms += difference(grid(cells, flags=True), 0.1).p_alarm <= alpha
-    assert alarms / draws <= alpha + 2 * math.sqrt(alpha / draws)
-
-
 def test_a_ratio_is_of_the_means_of_rates_on_the_log_scale() -> None:
     found = difference(rates(60, 40), margin=1.25, ratio=True)
     assert found.estimate == pytest.approx(1.5)
@@ -255,19 +236,6 @@ def test_a_sum_of_gaps_is_the_largest_of_its_signed_sums() -> None:
     mean = {name: each.mean() for name, each in values.items()}
     total = 0.5 * abs(mean["a"] - mean["b"]) + 0.5 * abs(mean["a"] - mean["c"])
     assert found.estimate == pytest.approx(total)
-
-
-def test_a_sum_of_gaps_leaves_out_an_exemplar_whose_replies_are_all_missing() -> None:
-    of = study(factors=[groups({"a": 4, "b": 4, "c": 4})], replicates=3)
-    question = TotalGap(
-        "score", "group", gaps=[("a", "b", 1), ("a", "c", 1)], margin=1.0, claim="detect"
-    )
-    records = recorded(
-        of, lambda trial: None if "a 2" in trial.exemplars.values() else float(RNG.normal())
-    )
-    means = {name: at(records, group=name).mean() for name in "abc"}
-    total = abs(means["a"] - means["b"]) + abs(means["a"] - means["c"])
-    assert question.analyse(of, records).estimate == pytest.approx(total)
 
 
 def test_a_margin_is_tested_at_what_an_error_of_reading_leaves_of_it() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_bias.contrasts.declared import Hypothesis
-from pytest_bias.contrasts.differences import MeanDifference, RateDifference, RateRatio
+from pytest_bias.contrasts.differences import MeanDifference, RateDifference
 from pytest_bias.contrasts.groups import GroupContrast, Interaction
 from pytest_bias.experiments.design import Design
 
@@ -26,13 +26,7 @@ RACES: dict[str, Any] = {"high": "white", "low": "black"}
 UNITS: dict[str, tuple[Hypothesis, tuple[int, ...], str]] = {
     # 20 names, 2 styles, 4 items and 3 replicates on each side
     "fixed": (MeanDifference("score", "tone", **TONES), (480, 480), "replies"),
-    "confined": (
-        MeanDifference("score", "tone", at={"style": "plain", "group": "white"}, **TONES),
-        (60, 60),
-        "replies",
-    ),
     "rates": (RateDifference("yes", "tone", **TONES), (480, 480), "replies"),
-    "ratio": (RateRatio("yes", "group", **RACES), (240, 240), "replies"),
     "items": (MeanDifference("score", "seed", high="s0", low=("s1", "s2")), (240, 480), "replies"),
     "unequal levels": (
         # the mean of those of 240 and of 480 replies is as good as one of 640
@@ -44,11 +38,6 @@ UNITS: dict[str, tuple[Hypothesis, tuple[int, ...], str]] = {
         MeanDifference("score", "tone", target="population", unit="seed", **TONES),
         (4,),
         "seed",
-    ),
-    "names": (
-        MeanDifference("score", "tone", target="population", unit="group", **TONES),
-        (20,),
-        "exemplar of group",
     ),
     "blocks": (
         MeanDifference("score", "tone", target="population", unit=("seed", "style"), **TONES),
@@ -65,11 +54,6 @@ UNITS: dict[str, tuple[Hypothesis, tuple[int, ...], str]] = {
         GroupContrast("score", "group", group="white", target="population"),
         (5, 13),
         "exemplars of group",
-    ),
-    "interaction": (
-        Interaction("score", {"tone": ("high", "low"), "style": ("formal", "plain")}),
-        (480, 480),
-        "replies",
     ),
     "interaction of unequal sides": (
         # of 120 and of 240 replies, with equal weights
