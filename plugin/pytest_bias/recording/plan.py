@@ -20,7 +20,6 @@ from ..experiments.design import Design, Trial
 from ..experiments.experiment import Experiment, ModelRoles, plan_all
 from ..providers.base import is_simulated
 from ..providers.destinations import destinations
-from ..settings.model_names import file_stem
 from ..settings.roster import Roster
 from ..settings.settings import Limits, RecordMode
 from .estimate import (
@@ -42,51 +41,40 @@ from .estimate import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanCounts:
-    """Trials of a plan, and the calls of subject and judge that are still to be made."""
+    """Trials of a plan, the calls of subject and judge still to be made, what they take.
+
+    ``cost`` is in US dollars, without that of ``unpriced`` models, which have no price in the
+    roster (None where nothing else is left), ``minutes`` the shortest time that the limits allow
+    (None without limits). ``mark`` is what these rest on.
+    """
 
     trials: int
     recorded_trials: int
     missing_trials: int
     subject: Calls
     judge: Calls
+    cost: float | None
+    unpriced: tuple[str, ...]
+    minutes: float | None
+    mark: Mark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRow(PlanCounts):
     """The plan of recording one experiment with one model.
 
-    ``cost`` is in US dollars (None where one of the ``unpriced`` models has no price in the
-    roster), ``minutes`` the shortest time the limits allow (None without limits). ``estimate`` is
-    what these rest on. ``prospects`` say what the design gives each hypothesis, ``passes`` are
-    the chances that a model without bias passes, with all replies and with 5 % missing (None:
-    not known).
+    ``prospects`` say what the design gives each hypothesis, ``passes`` are the chances that a
+    model without bias passes, with all replies and with 5 % missing (None: not known).
     """
 
     experiment: str
     model: str
     design: str
-    cassette: str
     simulated: bool
     judge_model: str | None
-    cost: float | None
-    unpriced: tuple[str, ...]
-    minutes: float | None
     estimate: CostEstimate
     prospects: tuple[Prospect, ...] = ()
     passes: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanTotals(PlanCounts):
-    """Sums over rows; models are recorded side by side, the experiments of one model in turn.
-
-    ``cost`` leaves out rows of ``unpriced`` models; ``minutes`` is None where any row's is.
-    """
-
-    cost: float | None
-    unpriced: tuple[str, ...]
-    minutes: float | None
-    mark: Mark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,21 +87,21 @@ class RecordingPlan:
 
     mode: RecordMode
     rows: tuple[PlanRow, ...]
-    totals: PlanTotals
+    totals: PlanCounts
     problems: tuple[str, ...]
     max_calls: int | None
     budget: float | None
     endpoints: tuple[str, ...] = ()
 
 
-def totals_of(rows: Sequence[PlanRow]) -> PlanTotals:
-    """The sums over ``rows``."""
+def totals_of(rows: Sequence[PlanRow]) -> PlanCounts:
+    """The sums over ``rows``: models are recorded side by side, the experiments of one in turn."""
     costs = [row.cost for row in rows if row.cost is not None]
     minutes: dict[str, float] = {}
     for row in rows:
         minutes[row.model] = minutes.get(row.model, 0.0) + (row.minutes or 0.0)
     unpriced = tuple(dict.fromkeys(model for row in rows for model in row.unpriced))
-    return PlanTotals(
+    return PlanCounts(
         trials=sum(row.trials for row in rows),
         recorded_trials=sum(row.recorded_trials for row in rows),
         missing_trials=sum(row.missing_trials for row in rows),
@@ -242,7 +230,6 @@ class _Planner:
             experiment=experiment.id,
             model=model,
             design=job.design.name,
-            cassette=f"{experiment.id}/{file_stem(model)}",
             simulated=is_simulated(model),
             trials=len(job.trials),
             recorded_trials=len(job.trials) - len(missing),
@@ -253,6 +240,7 @@ class _Planner:
             cost=None if unpriced else self._cost(calls),
             unpriced=unpriced,
             minutes=self._minutes(experiment, calls),
+            mark=estimate.mark,
             estimate=estimate,
             prospects=job.prospects,
             passes=passes(job.prospects) if job.prospects else None,

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from ..contrasts.power import Prospect
 from ..recording.estimate import Mark
-from ..recording.plan import PlanRow, PlanTotals, RecordingPlan
+from ..recording.plan import PlanCounts, PlanRow, RecordingPlan
 from ..verdicts.wording import number_as_given
 from .escapes import rendered
 from .wording import capital
@@ -65,17 +65,16 @@ def _heading(row: PlanRow, plan: RecordingPlan) -> str:
     return f"{row.experiment} × {row.model} ({row.design} design{anew}{kind})"
 
 
-def _cells(of: PlanRow | PlanTotals) -> tuple[str, ...]:
-    mark: Mark = of.estimate.mark if isinstance(of, PlanRow) else of.mark
+def _cells(of: PlanCounts) -> tuple[str, ...]:
     # What has no price is not in a sum.
-    costs: Mark = "at least" if of.unpriced else mark
+    costs: Mark = "at least" if of.unpriced else of.mark
     said = of.subject.output_tokens + of.judge.output_tokens
     asked = of.subject.input_tokens + of.judge.input_tokens
     return (
         *(f"{n:,}" for n in (of.trials, of.recorded_trials, of.missing_trials)),
-        *(_number(n, SIGNS[mark]) for n in (of.subject.calls, of.judge.calls, asked, said)),
+        *(_number(n, SIGNS[of.mark]) for n in (of.subject.calls, of.judge.calls, asked, said)),
         "no price" if of.cost is None else _money(of.cost, SIGNS[costs]),
-        "no limit" if of.minutes is None else _minutes(of.minutes, SIGNS[mark]),
+        "no limit" if of.minutes is None else _minutes(of.minutes, SIGNS[of.mark]),
     )
 
 
