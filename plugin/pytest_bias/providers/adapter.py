@@ -15,7 +15,7 @@ from ..errors import CallFailed
 from ..experiments.messages import Completion, Parameters, Request, text_of, token_count
 from .base import Call
 from .client import Client, Unsent
-from .failures import error_within, reply_failure, unencodable
+from .failures import error_within, reply_failure, stream_failure, unencodable
 from .outcomes import prompt_outcome
 from .sdk import cache_header, now, parsed
 from .streams import is_stream, joined
@@ -121,6 +121,8 @@ class Adapter(ABC):
             try:
                 body = client.key.purged(_json(response))
             except ValueError as error:
+                if _STREAM.match(response.text):
+                    return stream_failure(name, self.what, client.place)
                 return reply_failure(name, self.what, error)
             failure = self._failure_within(name, body)
             if failure is not None:
@@ -138,12 +140,17 @@ class Adapter(ABC):
         await self._client.close()
 
 
+_STREAM = re.compile(r"\s*(?:data|event|id|retry):")
+_KEPT_ALIVE = re.compile(rb"(?:\s*:[^\n]*\n)+")
+"""Comments of an event stream, by which OpenRouter keeps a connection alive before its JSON."""
+
+
 def _json(response: Any) -> object:
     """The value of a body; JSON has no charset, whatever a header says (RFC 8259, 8.1 and 11)."""
     if is_stream(response):
         return joined(response.content.decode("utf-8", "replace"))
     try:
-        return parsed(response.content)
+        return parsed(_KEPT_ALIVE.sub(b"", response.content, count=1))
     except UnicodeDecodeError:
         return parsed(response.text)
 

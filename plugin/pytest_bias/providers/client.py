@@ -34,7 +34,14 @@ from .sdk import SHORTEST_SECRET, Secrets, host, is_loopback, is_url, load_sdk, 
 LIMITS = {"max_connections": 1000, "max_keepalive_connections": 100}
 """Of a client that is made here: what is in flight is limited by the collector alone."""
 
-_REFUSING = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
+_REFUSING = frozenset(
+    {
+        HTTPStatus.BAD_REQUEST,
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        HTTPStatus.INTERNAL_SERVER_ERROR,  # as servers say it that did not expect the field
+        HTTPStatus.NOT_IMPLEMENTED,
+    }
+)
 _KEY_HEADERS = ("authorization", "x-api-key", "x-goog-api-key")
 """Headers in which the SDKs send a key."""
 _UNCONNECTED = {"ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError"}

@@ -38,6 +38,11 @@ _REFUSED = re.compile(
     re.IGNORECASE,
 )
 
+# No value of a schema's field is out of a range.
+_OTHER_SHAPE = re.compile(
+    r"must be|should be|one of|but got|expected|not implemented", re.IGNORECASE
+)
+
 # What a schema says may be wrong too; without it the reply would be another than was requested.
 _WITHIN_SCHEMA = re.compile(r"invalid schema|\.schema\b|\bat '[^']*schema\b", re.IGNORECASE)
 
@@ -79,6 +84,15 @@ def reply_failure(model: str, what: str, error: Exception) -> CallFailed:
     detail = f": {error}" if isinstance(error, KeyError) else ""
     problem = f"the reply is not {what} ({type(error).__name__}{detail})"
     return CallFailed(model=model, problem=problem, kind="reply")
+
+
+def stream_failure(model: str, what: str, place: str) -> CallFailed:
+    """The failure of an endpoint that streams, though nothing asks it to."""
+    problem = (
+        f"an event stream came, and not {what}, though none is requested: have the endpoint "
+        f"answer without streaming (from {place})"
+    )
+    return CallFailed(model=model, problem=problem, kind="fatal")
 
 
 def unsent(model: str, reason: str) -> CallFailed:
@@ -189,8 +203,9 @@ def refused_parameter(
             for theirs, ours in sent.items()
             if (match := re.search(rf"\b{re.escape(theirs)}\b", message, re.IGNORECASE))
         }
-        refused = positions and _REFUSED.search(message)
-        parameter = positions[min(positions)] if refused else None
+        first = positions[min(positions)] if positions else None
+        shape = first == "schema" and _OTHER_SHAPE.search(message)
+        parameter = first if shape or _REFUSED.search(message) else None
     within = _WITHIN_SCHEMA.search(f"{field}: {message}")
     return None if parameter == "schema" and within else parameter
 

@@ -35,7 +35,7 @@ class OpenAIChat(Adapter):
     """Chat Completions at an endpoint; ``client`` is one to share, and closed with this.
 
     Endpoints of the user's own get the limit of a reply as ``max_tokens``, because many know
-    only that older name. Where one answers with HTTP 400 and asks for ``max_completion_tokens``,
+    only that older name. Where one answers with an error and asks for ``max_completion_tokens``,
     the failure is one that passes: the next attempt uses that name. It is remembered by model, as
     one gateway may serve models of both kinds.
     """
@@ -122,8 +122,8 @@ def _broken_off(body: Mapping[str, Any]) -> str | None:
 
 def _wants_newer(outcome: Completion | CallFailed) -> bool:
     """True if a request was refused that gave the limit by its older name."""
-    problem = outcome.problem if isinstance(outcome, CallFailed) else ""
-    return problem.startswith("HTTP 400:") and _NEWER in problem
+    failed = isinstance(outcome, CallFailed) and outcome.kind != "rate_limit"
+    return failed and _NEWER in str(outcome)
 
 
 def _strict(request: Request) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -26,6 +25,7 @@ from ..providers.base import (
 from ..settings.model_names import other_model
 from ..settings.roster import FREE, Roster
 from ..settings.settings import Limits, RecordMode
+from .causes import Sent, explained, refusal, too_long
 from .estimate import tokens_of
 from .limits import Spending, Stop, Throttle
 
@@ -151,7 +151,7 @@ class Caller:
         self.unusable = ""
         self.hosts: set[str] = set()
         self.failed: CallFailed | None = None
-        self.in_flight = 0
+        self.in_flight = self._unanswered = 0
         self._timeout, self._retries = limits.timeout, terms.retries
         self._rng = Random(f"{terms.order_seed} {name}")  # noqa: S311  (no secret)
         self._model = entry.requested(name)
@@ -190,7 +190,7 @@ class Caller:
                 self.tally.failures[kind] = self.tally.failures.get(kind, 0) + 1
                 self.progress(self.tally)
                 if wait > self._retries.longest:
-                    raise _too_long(failed) from failed
+                    raise too_long(failed) from failed
                 if stop.requested:
                     raise
                 if kind in ("transient", "reply") and transient < self._retries.transient:
@@ -204,16 +204,21 @@ class Caller:
                 elif kind == "parameter" and failed.parameter in may_drop - dropped:
                     self._refused.add(failed.parameter)
                 elif kind == "parameter" and failed.parameter is not None:
-                    raise _refusal(self.name, failed.parameter) from failed
+                    raise refusal(self._sent(request), failed.parameter) from failed
                 else:
-                    raise
+                    self._unanswered += not self.tally.replies
+                    unanswered = 0 if self.tally.replies else self._unanswered
+                    raise explained(self._sent(request, dropped), failed, unanswered) from None
 
     def _dropped(self, request: Request, may_drop: frozenset[str]) -> frozenset[str]:
         """The parameters of a request that this model is known to refuse."""
         refused = request.sent & self._refused
         for parameter in sorted(refused - may_drop):
-            raise _refusal(self.name, parameter)
+            raise refusal(self._sent(request), parameter)
         return refused
+
+    def _sent(self, request: Request, dropped: frozenset[str] = frozenset()) -> Sent:
+        return Sent(self.name, self.entry, request, dropped)
 
     async def _attempt(self, request: Request, call: Call, stop: Stop) -> Completion:
         tally, throttle = self.tally, self.throttle
@@ -359,31 +364,3 @@ class Callers:
             # What is recorded is recorded: a connection that does not close costs no reply.
             with suppress(Exception):
                 await provider.aclose()
-
-
-def _too_long(failed: CallFailed) -> CallFailed:
-    """The failure for a wait that is longer than is waited; in minutes, of many calls the same."""
-    minutes = math.ceil((failed.retry_after or 0.0) / 60)
-    return CallFailed(
-        model=failed.model,
-        problem=(
-            f"{failed.problem} (it asks to wait {minutes:,} min, which is not waited for; run the "
-            "same command again then: what is recorded is kept)"
-        ),
-        kind=failed.kind,
-        retry_after=failed.retry_after,
-        answered=failed.answered,
-    )
-
-
-def _refusal(model: str, parameter: str) -> CallFailed:
-    """The failure for a parameter that a model refuses and the experiment insists on."""
-    return CallFailed(
-        model=model,
-        problem=(
-            f"the model refuses {parameter}, and the experiment does not allow leaving it out; "
-            f"add may_drop=[{parameter!r}] to the experiment if its result does not depend on it"
-        ),
-        kind="parameter",
-        parameter=parameter,
-    )

@@ -268,6 +268,20 @@ def test_replies_of_nobody_s_are_failed_calls_and_paid_once(line: Line, text: st
     malformed(line, text)
 
 
+@pytest.mark.parametrize("text", ['data: {"choices": []}\n\n', "event: ping\ndata: {}\n\n"])
+def test_an_event_stream_is_named_and_called_no_more(line: Line, text: str) -> None:
+    line.answers(text=text, content_type="text/event-stream")
+    failure = line.failed()
+    assert failure.fatal
+    assert f"an event stream came, and not {line.vendor.what}" in str(failure)
+
+
+def test_comments_that_keep_a_connection_alive_are_no_part_of_a_reply(line: Line) -> None:
+    text = ": PROCESSING\n\n" * 3 + json.dumps(line.vendor.five)
+    line.answers(text=text, content_type="application/json")
+    assert line.ask().text == "Five."
+
+
 def test_an_error_and_half_a_reply_are_failed_calls_whatever_the_status(line: Line) -> None:
     malformed(line, json.dumps(line.vendor.refusing("oops")))
     malformed(line, json.dumps(line.vendor.five)[:-9])
@@ -415,11 +429,13 @@ def test_models_that_refuse_schemas_and_schemas_that_are_wrong(
     line: Line, row: tuple[str, bool]
 ) -> None:
     message, refused = row
-    line.refuses(400, message)
     structured = Request(REQUEST.messages, Parameters(0.5), "Score", SCHEMA)
-    failure = line.failed(structured)
-    expected = ("parameter", "schema") if refused else ("fatal", None)
-    assert (failure.kind, failure.parameter) == expected
+    for status, kind in ((400, "fatal"), (422, "fatal"), (500, "transient"), (501, "transient")):
+        line.refuses(status, message)
+        failure = line.failed(structured)
+        expected = ("parameter", "schema") if refused else (kind, None)
+        assert (failure.kind, failure.parameter) == expected
+    line.refuses(400, message)
     # It cannot be the schema where none was sent.
     assert line.failed(Request(REQUEST.messages, Parameters(0.5))).kind == "fatal"
 

@@ -102,6 +102,7 @@ def ended(
     at_once: bool = False,
     call: Call = CALL,
     may_drop: frozenset[str] = frozenset(),
+    request: Request = REQUEST,
     **given: Any,
 ) -> tuple[Caller, list[Completion | BaseException]]:
     """The caller, and how each of its calls ended."""
@@ -109,12 +110,12 @@ def ended(
     async def scene() -> tuple[Caller, list[Completion | BaseException]]:
         of, stop = caller(provider, **given), Stop()
         if at_once:
-            calls = [of.call(REQUEST, call, stop, may_drop) for _ in range(times)]
+            calls = [of.call(request, call, stop, may_drop) for _ in range(times)]
             return of, list(await asyncio.gather(*calls, return_exceptions=True))
         ends: list[Completion | BaseException] = []
         for _ in range(times):
             ends += await asyncio.gather(
-                of.call(REQUEST, call, stop, may_drop), return_exceptions=True
+                of.call(request, call, stop, may_drop), return_exceptions=True
             )
         return of, ends
 
@@ -348,3 +349,53 @@ def test_what_the_roster_says_a_model_refuses_is_never_sent() -> None:
     assert isinstance(end, CallFailed)
     assert "add may_drop=['temperature'] to the experiment" in str(end)
     assert of.tally.failures == {}
+
+
+WARM = replace(REQUEST, parameters=Parameters(temperature=0.5))
+
+
+def told(sent: Request, problem: str, **entry: Any) -> str:
+    """What is said of the first call that fails so."""
+    kind: Any = "parameter" if problem == "refused" else "fatal"
+    failed = CallFailed(model="acme/one", problem=problem, kind=kind, parameter="temperature")
+    _, (end,) = ended(Acme([failed]), request=sent, entry=ModelEntry(**entry))
+    return str(end)
+
+
+def test_a_refused_setting_is_named_with_the_line_that_sets_it_or_leaves_it_out() -> None:
+    section = '[models."acme/one"]'
+    assert told(WARM, "refused", temperature=0.5).endswith(f"take temperature out of {section}")
+    assert "add may_drop=['temperature'] to the experiment" in told(WARM, "refused")
+    structured = replace(WARM, schema={"type": "object"}, schema_name="Score")
+    assert told(structured, "HTTP 422: no such schema").endswith(
+        f'(refuses = ["schema"] in {section} leaves schema out)'
+    )
+    system = replace(REQUEST, messages=(Message("system", "Be brief."), *REQUEST.messages))
+    no_system = "HTTP 400: System role not supported"
+    own = told(system, no_system, system="Be brief.")
+    assert own.endswith(f"(a system prompt is sent, set by system in {section})")
+    assert told(system, no_system).endswith("(a system prompt is sent, set by the experiment)")
+    further = told(REQUEST, "HTTP 400: reasoning_effort?", request={"reasoning_effort": "low"})
+    assert further.endswith(f"(reasoning_effort is sent, set by request in {section})")
+    assert told(WARM, "HTTP 500: Internal Server Error", temperature=0.5).endswith(
+        f"(temperature is sent, set in {section})"
+    )
+    for problem in ("HTTP 401: no schema", "HTTP 400: Only streams are answered"):
+        assert told(structured, problem) == f"acme/one: {problem}"
+
+
+@pytest.mark.parametrize("problem", ["the reply is none", "HTTP 500: no", "HTTP 503: no"])
+def test_what_no_call_gets_an_answer_to_is_fatal_with_the_second_unless_it_is_an_outage(
+    problem: str,
+) -> None:
+    kind: Any = "transient" if "HTTP" in problem else "reply"
+    attempts = 1 + EVEN.transient
+    failed = [CallFailed(model="acme/one", problem=problem, kind=kind)] * attempts
+    _, (first, second, third) = ended(Acme(failed * 2), times=3)
+    assert isinstance(first, CallFailed)
+    assert isinstance(second, CallFailed)
+    assert not first.fatal
+    assert second.fatal == ("503" not in problem)
+    assert isinstance(third, Completion)
+    _, ends = ended(Acme([*failed, None, *failed, *failed]), times=4)
+    assert [each.fatal for each in ends if isinstance(each, CallFailed)] == [False] * 3

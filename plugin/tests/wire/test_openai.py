@@ -89,7 +89,7 @@ def test_an_own_endpoint_that_wants_the_newer_name_is_remembered_by_model(
         (400, NEWER, LIMITED, "transient"),
         (400, NEWER, REQUEST, "fatal"),
         (400, "max_tokens is too large", LIMITED, "fatal"),
-        (422, NEWER, LIMITED, "parameter"),
+        (422, NEWER, LIMITED, "transient"),
         (429, NEWER, LIMITED, "rate_limit"),
         (500, NEWER, LIMITED, "transient"),
     ],

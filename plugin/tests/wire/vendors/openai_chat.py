@@ -80,6 +80,8 @@ def refused_schema(field: str) -> dict[str, bool]:
         "This model does not support response format `json_schema`.": True,
         "This response_format type is unavailable now": True,
         "json_schema: Extra inputs are not permitted": True,
+        'response_format type must be one of "text" or "json_object", got: json_schema': True,
+        "body.response_format.type: Input should be 'text'": True,
         f"Unrecognized request argument supplied: {field}": True,
         "Invalid schema for response_format 'Score': In context=(), 'minimum' is not permitted.": (
             False
