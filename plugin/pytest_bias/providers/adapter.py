@@ -6,6 +6,7 @@ An attempt ends in a completion, or in the failure that says why there is none.
 from __future__ import annotations
 
 import asyncio
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -36,14 +37,15 @@ class Adapter(ABC):
 
     It makes one attempt, and raises what that came to outside of its ``except`` blocks: the SDK's
     own error, which holds the request with its headers, is no longer the context. ``api`` is the
-    name of the API in a wire, ``path`` where it is called, ``what`` what a reply should be, and
-    ``seedless`` its name where it takes no seed.
+    name of the API in a wire, ``path`` where it is called, ``what`` what a reply should be,
+    ``seedless`` its name where it takes no seed, and ``streams`` whether event streams are read.
     """
 
     api: str
     path: str = ""
     what: str
     seedless: str = ""
+    streams: bool = False
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -118,12 +120,14 @@ class Adapter(ABC):
             if prompt_outcome(body) is None:
                 return client.error_response(name, response, body, sent)
         else:
+            streamed = is_stream(response)
+            if streamed and not self.streams:
+                return stream_failure(name, self.what, client.place)
             try:
                 body = client.key.purged(_json(response))
             except ValueError as error:
-                if _STREAM.match(response.text):
-                    return stream_failure(name, self.what, client.place)
-                return reply_failure(name, self.what, error)
+                what = f"{self.what}, but half an event stream" if streamed else self.what
+                return reply_failure(name, what, error)
             failure = self._failure_within(name, body)
             if failure is not None:
                 return failure
@@ -140,9 +144,8 @@ class Adapter(ABC):
         await self._client.close()
 
 
-_STREAM = re.compile(r"\s*(?:data|event|id|retry):")
 _KEPT_ALIVE = re.compile(rb"(?:\s*:[^\n]*\n)+")
-"""Comments of an event stream, by which OpenRouter keeps a connection alive before its JSON."""
+"""Comments by which OpenRouter keeps a connection alive before its JSON."""
 
 
 def _json(response: Any) -> object:

@@ -41,6 +41,7 @@ class OpenAIChat(Adapter):
     """
 
     api, path, what = "chat completions", "/chat/completions", "a chat completion"
+    streams = True
 
     def __init__(self, endpoint: Endpoint, client: Client | None = None) -> None:
         super().__init__(client or GeneratedClient(OPENAI, endpoint))

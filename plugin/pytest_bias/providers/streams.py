@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .sdk import parsed
 
 _DATA, _DONE = "data:", "[DONE]"
+_BEGINS = re.compile(rb"\s*(?:(?::|event:|id:|retry:)[^\n]*\s+)*data:")
 
 
 def is_stream(response: Any) -> bool:
     """True if a response is an event stream."""
     kind: str = response.headers.get("content-type", "")
-    return kind.partition(";")[0].strip().lower() == "text/event-stream"
+    named = kind.partition(";")[0].strip().lower() == "text/event-stream"
+    return named or _BEGINS.match(response.content) is not None
 
 
 def joined(text: str) -> object:

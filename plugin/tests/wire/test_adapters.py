@@ -268,10 +268,15 @@ def test_replies_of_nobody_s_are_failed_calls_and_paid_once(line: Line, text: st
     malformed(line, text)
 
 
-@pytest.mark.parametrize("text", ['data: {"choices": []}\n\n', "event: ping\ndata: {}\n\n"])
-def test_an_event_stream_is_named_and_called_no_more(line: Line, text: str) -> None:
-    line.answers(text=text, content_type="text/event-stream")
+@pytest.mark.parametrize("kind", ["text/event-stream", "application/json"])
+def test_an_event_stream_where_none_is_read_is_named_and_called_no_more(
+    line: Line, kind: str
+) -> None:
+    line.answers(text="event: ping\ndata: {}\n\ndata: {}\n\n", content_type=kind)
     failure = line.failed()
+    if line.vendor.wire == "openai-chat":
+        assert "not a chat completion, but half an event stream" in str(failure)
+        return
     assert failure.fatal
     assert f"an event stream came, and not {line.vendor.what}" in str(failure)
 
