@@ -23,6 +23,7 @@ from . import format as cassette_format
 from .files import alone, make_folder, sync_folder
 from .format import Provenance, encode_provenance, encoded, replies_on
 from .measured import MeasuredTrial, encode_measured
+from .spill import spill
 from .store import Cassette
 
 LOCK_SUFFIX = ".lock"
@@ -68,6 +69,7 @@ class Recorder:
         self._written = 0
         self._lock = threading.Lock()
         self._writing: asyncio.Task[None] | None = None
+        self.spilled: tuple[Path, int] | None = None
 
     @property
     def unkept(self) -> int:
@@ -164,10 +166,14 @@ class Recorder:
         Without ``merge`` the journal stays: it is what tells the replies of a recording that is
         made again, and has not come to its end, from those it replaces. ``lost`` are the trials
         that a cap kept from being recorded; others that were ``requested`` are no longer lost:
-        they are recorded now, or it is not a cap that kept them from it.
+        they are recorded now, or it is not a cap that kept them from it. What the journal cannot
+        take is ``spilled``: the file it waits in, and the number of replies.
         """
         try:
             self._write()  # what arrived while the loop was torn down
+        except NotWritten:
+            self._spill()
+            raise
         finally:
             if self._file is not None:
                 empty = os.fstat(self._file.fileno()).st_size == 0
@@ -178,6 +184,14 @@ class Recorder:
         if merge:
             self.cassette.lost = (self.cassette.lost - set(requested)) | set(lost)
             self.cassette.merge(self.provenance)
+
+    def _spill(self) -> None:
+        """Keep what waits in another place, where there is room."""
+        number, lines = self.unkept, (*self._opening, *self._pending)
+        path = spill(self.cassette.journal_path, b"".join(line + b"\n" for line in lines))
+        if path is not None:
+            self.spilled = path, number
+            self._pending.clear()
 
 
 def _opened(journal: Path) -> FileIO:

@@ -18,8 +18,9 @@ from ..cassettes.measured import measured_trial
 from ..cassettes.recorded_trials import safe_message
 from ..cassettes.recorder import Recorder, recording_lock
 from ..cassettes.servers import mixed_hosts
+from ..cassettes.spill import take_over
 from ..cassettes.staleness import CUT_HINT, Copies, is_cut
-from ..cassettes.store import Cassette
+from ..cassettes.store import Cassette, journals_of
 from ..errors import (
     BiasError,
     CallFailed,
@@ -138,6 +139,7 @@ class JobRecording:
         if await asyncio.to_thread(is_complete, self.job, path, self.terms.mode):
             return
         with recording_lock(path):
+            await asyncio.to_thread(take_over, journals_of(path)[self._anew])
             cassette, wanted = await asyncio.to_thread(self._read)
             if wanted:
                 await self._record(cassette, wanted)
@@ -231,6 +233,13 @@ class JobRecording:
                 )
             finally:
                 report.unkept += recorder.unkept
+                if recorder.spilled is not None:
+                    file, number = recorder.spilled
+                    replies = "reply waits" if number == 1 else "replies wait"
+                    report.problem(
+                        f"{number} paid {replies} in {file}: make room for the cassette, then run "
+                        "the same command again, which takes them over"
+                    )
         if not done and not self.above.requested:
             report.problem(_OLD_COUNTS)
 

@@ -6,6 +6,8 @@ import asyncio
 import errno
 import json
 import os
+import stat
+import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import pytest
 
 from pytest_bias.cassettes.recorded_trials import is_recorded
 from pytest_bias.cassettes.recorder import Recorder
+from pytest_bias.cassettes.spill import spill, spill_path, take_over
 from pytest_bias.cassettes.store import REJOURNAL_SUFFIX, Cassette, cassette_path
 from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment, plan
@@ -170,7 +173,17 @@ class _Full:
         patch.setattr(Recorder, "_put", put)
 
 
-def test_a_full_disk_stops_the_recording_and_says_what_is_lost(desk: Desk) -> None:
+@pytest.mark.parametrize("spills", [True, False])
+def test_a_full_disk_stops_the_recording_and_loses_nothing_while_there_is_another(
+    desk: Desk,
+    tmp_path: Path,
+    *,
+    spills: bool,
+) -> None:
+    spare = tmp_path / "spare"
+    desk.patch.setattr(tempfile, "tempdir", str(spare))
+    if spills:
+        spare.mkdir()
     disk, acme = _Full(writes=2), Acme()
     desk.serve(openai=acme)
     disk.stand_in(desk.patch)
@@ -178,13 +191,22 @@ def test_a_full_disk_stops_the_recording_and_says_what_is_lost(desk: Desk) -> No
     (job,) = desk.record((of, MODEL), concurrency=8).jobs
     kept = len(Cassette(job.cassette))
     assert 0 < acme.calls < 200
-    assert (job.unkept, job.calls) == (acme.calls - kept, kept)
+    waiting = acme.calls - kept
+    assert (job.unkept, job.calls) == (0 if spills else waiting, kept)
     told = [problem for problem in job.problems if "No space left" in problem]
     assert len(told) == 1
-    assert f"{job.unkept} paid replies could not be kept" in job.problems
+    if spills:
+        (file,) = spare.iterdir()
+        said = f"{waiting} paid replies wait in {file}: make room for the cassette"
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    else:
+        said = f"{waiting} paid replies could not be kept"
+    assert [problem for problem in job.problems if problem.startswith(said)]
     disk.left = 1_000
     (job,) = desk.record((of, MODEL), concurrency=8).jobs
-    assert (job.unkept, job.problems, job.calls) == (0, [], 200 - kept)
+    assert (job.unkept, job.problems) == (0, [])
+    assert job.calls == 200 - (kept + waiting if spills else kept)
+    assert not spills or [*spare.iterdir()] == []
     assert is_whole(of, desk.folder, MODEL)
 
 
@@ -383,3 +405,14 @@ def test_half_a_character_in_a_reply_stops_no_trial_that_quotes_it(desk: Desk) -
     assert all(is_recorded(of, job.roles, trial, cassette) for trial in job.trials)
     said = {each.completion.text for each in cassette.interactions()}
     assert said == {"Hm \ud83d", '{"score": 5}'}
+
+
+def test_no_link_in_the_temporary_folder_is_followed(desk: Desk, tmp_path: Path) -> None:
+    desk.patch.setattr(tempfile, "tempdir", str(tmp_path))
+    journal, target = tmp_path / "cassette.jsonl.recording", tmp_path / "target"
+    target.write_text("as it was", "utf-8")
+    spill_path(journal).symlink_to(target)
+    assert spill(journal, b"line\n") is None
+    assert not take_over(journal)
+    assert target.read_text("utf-8") == "as it was"
+    assert not journal.exists()
