@@ -70,7 +70,7 @@ def _lacking(experiment: Experiment, outcomes: Iterable[Outcome]) -> Iterator[st
     for name, cells in met.items():
         most = max(map(len, cells.values()))
         if lacking := sum(len(each) < most for each in cells.values()):
-            kind = name if items and name == items.name else f"exemplars of {name}"
+            kind = "items" if items and name == items.name else f"exemplars of {name}"
             yield f"{lacking:,} of {len(cells):,} {kind} lack a cell that others have"
 
 
@@ -133,7 +133,7 @@ def repeated_block(table: RawTable, labels: Sequence[str]) -> list[WrongCell]:
         others = [*_texts([column for column in columns if column not in labels], rows)]
         common = Counter(others)
         rare = [math.log(number / common[other]) for other in others]
-    sums, needed = [0.0, *accumulate(rare)], 2 * math.log(number) + _CHANCE
+    sums, needed = [0.0, *accumulate(rare)], 2 * math.log(number or 1) + _CHANCE
     first: dict[tuple[object, ...], int] = {}
     end = 0
     for begin in range(number):

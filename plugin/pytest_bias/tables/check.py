@@ -10,7 +10,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING
@@ -46,49 +46,13 @@ _OPTIONAL = ("experiment", "replicate", "missing", "collected_at", "served")
 _COUNTING = (MODEL, "replicate", "missing", "served")  # unread, they could change a verdict
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedTable:
-    """The trials of each model of a table, in the plan's order; or all its problems.
-
-    ``unread`` are the columns that have no part in them, ``labels`` those that tell its cells.
-    """
-
-    trials: Mapping[str, Sequence[Outcome]] = field(default_factory=dict)
-    problems: Sequence[WrongCell] = ()
-    unread: Sequence[str] = ()
-    labels: Sequence[str] = ()
-
-
-def checked_table(
-    table: RawTable,
-    entry: TableEntry,
-    experiment: Experiment,
-    name: str,
-    roles_of: Callable[[str], ModelRoles],
-) -> CheckedTable:
-    """Compare a table with its experiment.
+class TableCheck:
+    """The rows of a table taken for trials of its experiment; columns go by our names.
 
     ``name`` is what a model is called that no column names, ``roles_of`` says how replies of a
-    model are read. Within their cell trials are in the order of the file.
+    model are read. All ``problems`` are noted, and with any of them nothing else counts.
+    ``unread`` are the columns that have no part in the trials, ``labels`` those that tell cells.
     """
-    if not table.columns:
-        return CheckedTable(problems=table.problems)
-    check = _Check(table, entry, experiment, name, roles_of)
-    for row in table.rows:
-        check.read(row)
-    check.check_notes()
-    check.problems += answerers(table, entry, check.unread, check.column_of_models)
-    if check.problems:
-        return CheckedTable(problems=check.problems)
-    trials = {
-        model: [outcome for _, outcome in sorted(trials, key=lambda each: each[0])]
-        for model, trials in check.trials.items()
-    }
-    return CheckedTable(trials, unread=check.unread, labels=check.labels)
-
-
-class _Check:
-    """Takes the rows of a table for trials, one after the other; columns go by our names."""
 
     def __init__(
         self,
@@ -99,10 +63,22 @@ class _Check:
         roles_of: Callable[[str], ModelRoles],
     ) -> None:
         self.problems = list(table.problems)
-        self.trials: defaultdict[str, list[tuple[int, Outcome]]] = defaultdict(list)
+        self.unread: Sequence[str] = ()
+        self.labels: Sequence[str] = ()
+        self._found: defaultdict[str, list[tuple[int, Outcome]]] = defaultdict(list)
         self._table, self._entry, self._name = table, entry, name
         self._experiment, self._factors = experiment, experiment.factors
         self._roles_of = cache(roles_of)
+        if table.columns:
+            self._read_all(table, entry, experiment)
+
+    @property
+    def trials(self) -> Mapping[str, Sequence[Outcome]]:
+        """The trials of each model in the plan's order, within a cell in that of the file."""
+        ranked = {m: sorted(of, key=lambda each: each[0]) for m, of in self._found.items()}
+        return {model: [outcome for _, outcome in trials] for model, trials in ranked.items()}
+
+    def _read_all(self, table: RawTable, entry: TableEntry, experiment: Experiment) -> None:
         self._sources: dict[str, str] = {}
         self._rows: dict[tuple[object, ...], TableRow] = {}
         self._counts: Counter[tuple[str, ...]] = Counter()
@@ -148,9 +124,12 @@ class _Check:
             wanted[MODEL] = column
         self._columns = {n: column for n, column in wanted.items() if column in table.columns}
         self.labels = [self._columns[n] for n in (*labels, MODEL) if n in self._columns]
-        self.column_of_models = self._columns.get(MODEL)
         ours = {*labels, *optional, *(measure.name for measure in every)}
         self._check_declaration(experiment, wanted, ours)
+        for row in table.rows:
+            self._read(row)
+        self._check_notes()
+        self.problems += answerers(table, entry, self.unread, self._columns.get(MODEL))
 
     def _check_declaration(
         self, experiment: Experiment, wanted: Mapping[str, str], ours: set[str]
@@ -186,14 +165,14 @@ class _Check:
                 "the table's declaration in the roster, or with judge= (--judge) if it has none"
             )
 
-    def check_notes(self) -> None:
+    def _check_notes(self) -> None:
         """Note what is declared of models that no row is of."""
         unknown = sorted(self._entry.notes.keys() - self._sources.keys())
         if unknown and self._sources:  # else there is no column of models, which is noted
             has = f"the table has {', '.join(map(one_line, sorted(self._sources)))}"
             self._wrong_file(f"'notes' names {', '.join(unknown)}, and {has}")
 
-    def read(self, row: TableRow) -> None:
+    def _read(self, row: TableRow) -> None:
         """Take a row for the next trial of its cell, or note all that is wrong with it."""
         read = [self._value(row, name) for name in self._labels]
         labels = tuple(map(str, read))
@@ -232,7 +211,7 @@ class _Check:
                 outcome = read_reply(self._experiment, self._roles_of(model), outcome, text)
             except ValueError as error:
                 self._wrong(row, REPLY, str(error))
-        self.trials[model].append((rank, outcome))
+        self._found[model].append((rank, outcome))
 
     def _check_together(self, row: TableRow, labels: Mapping[str, str]) -> None:
         """Note which labels of a row do not go together in the design."""

@@ -45,13 +45,14 @@ def proposed(path: str, file: Path, tool: Tool, experiment: Experiment, name: st
     table = read_tool(file, tool)
     cells = dict(_cells(table))
     columns, parts, values = dict[str, str](), dict[str, dict[int, str]](), dict[str, object]()
-    unknown = []
+    used, unknown = set[tuple[str, int | None]](), list[str]()
     for ours, labels in _labels(experiment):
         found = _column(ours, labels, cells)
-        if found is None:
+        if found is None or found[:2] in used:
             known = ", ".join([*dict.fromkeys(labels.values())][:_SHOWN])
             unknown.append(f"{ours}: no one column holds its labels ({known}) or their values")
             continue
+        used.add(found[:2])
         named = found.column
         if found.part is not None:
             parts.setdefault(found.column, {})[found.part] = named = ours
@@ -110,7 +111,7 @@ def _cells(table: RawTable) -> Iterator[tuple[tuple[str, int | None], set[str]]]
 
 def _split(texts: Sequence[str]) -> list[list[str]]:
     """Texts as words and what stands between them, which is the same in all of them; or none."""
-    for between in (r"([^\w.]+)", r"([\W_]+)"):
+    for between in (r"(\W+)", r"([\W_]+)"):
         split = [re.split(between, text) for text in texts]
         if len(split[0]) > 1 and len({tuple(each[1::2]) for each in split}) == 1:
             return split

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..experiments.fields import shortened
-from ..experiments.layouts import TableRow
 from ..settings.table_entry import CellParts, cell_text, parts_of
 from .reader import RawTable, WrongCell, element, read_files
 
@@ -45,53 +45,42 @@ def shaped(table: RawTable, entry: TableEntry, folder: Path) -> RawTable:
     return table
 
 
-def with_columns(
-    table: RawTable, names: Iterable[str], cells: Callable[[TableRow], Mapping[str, object]]
-) -> RawTable:
-    """The table with columns more; a name that it has already is a problem."""
-    names = [*dict.fromkeys(names)]
-    twice = [name for name in names if name in table.columns]
+def _added(table: RawTable, cells: Sequence[Mapping[str, object]]) -> RawTable:
+    """The table with further ``cells`` in each row; a column that it has already is a problem."""
+    names = [*dict.fromkeys(chain.from_iterable(cells))]
+    rows = zip(table.rows, cells, strict=True)
+    twice = (WrongCell(0, n, "two columns have this name") for n in names if n in table.columns)
     return replace(
         table,
         columns=(*dict.fromkeys((*table.columns, *names)),),
-        rows=tuple(row._replace(cells={**row.cells, **cells(row)}) for row in table.rows),
-        problems=(
-            *table.problems,
-            *(WrongCell(0, name, "two columns have this name") for name in twice),
-        ),
+        rows=tuple(row._replace(cells={**row.cells, **more}) for row, more in rows),
+        problems=(*table.problems, *twice),
     )
 
 
 def _joined(table: RawTable, join: Join, folder: Path) -> RawTable:
     """The table with the columns of a second file, whose rows are found by the column ``on``."""
-    other = read_files(folder / join.file)
-    problems = [each._replace(file=join.file) for each in other.problems]
-    problems += [
-        WrongCell(0, join.on, "there is no such column, by which the files are joined", file)
-        for columns, file in ((table.columns, ""), (other.columns, join.file))
-        if join.on not in columns and not other.problems
-    ]
+    other, on = read_files(folder / join.file), join.on
+    wrong = other.problems or missing_columns([("join", on)], other)
+    problems = [each._replace(file=join.file) for each in wrong]
+    problems += missing_columns([("join", on)], table)
     if problems:
         return replace(table, problems=(*table.problems, *problems))
-    found: dict[str, TableRow] = {}
+    found: dict[str, Mapping[str, object]] = {}
     for row in other.rows:
-        word = cell_text(row.cells.get(join.on))
-        if found.setdefault(word, row) is not row:
-            words = f"{shortened(word)} is twice in it"
-            problems.append(WrongCell(row.line, join.on, words, join.file))
-    for row in table.rows:
-        if (word := cell_text(row.cells.get(join.on))) not in found:
-            words = f"{shortened(word)} is in no row of {join.file}"
-            problems.append(WrongCell(row.line, join.on, words, row.file))
-    nothing = TableRow(0, {})
+        word = cell_text(row.cells.get(on))
+        if word in found:
+            twice = f"{shortened(word)} is twice in it"
+            problems.append(WrongCell(row.line, on, twice, join.file))
+        found[word] = {name: cell for name, cell in row.cells.items() if name != on}
+    words = [cell_text(row.cells.get(on)) for row in table.rows]
+    problems += [
+        WrongCell(row.line, on, f"{shortened(word)} is in no row of {join.file}", row.file)
+        for row, word in zip(table.rows, words, strict=True)
+        if word not in found
+    ]
     table = replace(table, problems=(*table.problems, *problems))
-    added = [name for name in other.columns if name != join.on]
-
-    def cells(row: TableRow) -> Mapping[str, object]:
-        theirs = found.get(cell_text(row.cells.get(join.on)), nothing).cells
-        return {name: theirs.get(name) for name in added}
-
-    return with_columns(table, added, cells)
+    return _added(table, [found.get(word, {}) for word in words])
 
 
 def _addressed(table: RawTable, column: str) -> RawTable:
@@ -102,27 +91,23 @@ def _addressed(table: RawTable, column: str) -> RawTable:
     if whole is None or column in table.columns:
         return table
     path = column.removeprefix(f"{whole}.")
-    if all(element(row.cells.get(whole), path) is None for row in table.rows):
-        return table
-    return with_columns(table, [column], lambda row: {column: element(row.cells.get(whole), path)})
+    cells = [element(row.cells.get(whole), path) for row in table.rows]
+    return _added(table, [{column: cell} for cell in cells]) if any(cells) else table
 
 
 def _parted(table: RawTable, column: str, pattern: CellParts) -> RawTable:
     """The table with columns made of the parts of one; a cell of another form is a problem."""
-    if column not in table.columns:
-        problem = WrongCell(0, column, "there is no such column (parts)")
-        return replace(table, problems=(*table.problems, problem))
-    names = [name for _, name in pattern if name]
+    problems = missing_columns([("parts", column)], table)
     form = "".join(f"{text}{'' if name is None else f'{{{name}}}'}" for text, name in pattern)
-    wrong = [
-        WrongCell(row.line, column, f"{shortened(text)} is not of the form {form}", row.file)
-        for row in table.rows
-        if parted(text := cell_text(row.cells.get(column)), pattern) is None
-    ]
-    table = replace(table, problems=(*table.problems, *wrong))
-    return with_columns(
-        table, names, lambda row: parted(cell_text(row.cells.get(column)), pattern) or {}
-    )
+    cells: list[Mapping[str, object]] = []
+    for row in () if problems else table.rows:
+        text = cell_text(row.cells.get(column))
+        cells.append(parts := parted(text, pattern) or {})
+        if not parts:
+            words = f"{shortened(text)} is not of the form {form}"
+            problems.append(WrongCell(row.line, column, words, row.file))
+    table = replace(table, problems=(*table.problems, *problems))
+    return _added(table, cells) if cells else table
 
 
 def parted(text: str, pattern: CellParts) -> Mapping[str, str] | None:

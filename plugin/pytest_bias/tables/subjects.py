@@ -20,7 +20,7 @@ from ..experiments.records import Published, Recording
 from ..settings.roster import TABLE, Roster, Section
 from ..settings.table_entry import TableEntry
 from .account import coverage, repeated_block, repeated_rows, unread_columns
-from .check import checked_table
+from .check import TableCheck
 from .reader import NO_ROWS, RawTable, WrongCell, read_frame, wrong_table
 from .shape import MODEL, missing_columns, of_another, opened, shaped
 
@@ -197,7 +197,7 @@ def sources_of(
         who: frozenset[ModelRole] = frozenset({"subject"}) if lenient else frozenset()
         return ModelRoles(f"{section}/{model}", declared.judge, lenient=who)
 
-    found = checked_table(table, entry, experiment, name, roles_of)
+    found = TableCheck(table, entry, experiment, name, roles_of)
     # As it was given, too: a layout need not keep the column.
     others = (of_another(*each, experiment) for each in ((given, declared), (table, entry)))
     problems = [*dict.fromkeys((*chain.from_iterable(others), *found.problems))]

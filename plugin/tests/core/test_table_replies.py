@@ -257,17 +257,21 @@ def test_a_second_file_is_joined_by_an_id(tmp_path: Path) -> None:
     join = {"file": str(written(tmp_path / "in.jsonl", other)), "on": "id"}
     found = outcomes(path, RATED, join=joined(join), **of)
     assert [each.trial.id for each in found] == ["low#1", "high#1"]
-    file = written(tmp_path / "in.jsonl", [*other[:1], *other[:1], {"id": 3, "note": 1}])
+    file = written(tmp_path / "in.jsonl", [{**other[0], "note": 1}] * 2)
     assert said(path, RATED, join=joined(join), **of) == [
         "column 'note': two columns have this name",
         "line 1, column 'body.cue': '' is no level of cue: low, high",
         f"line 1, column 'id': '1' is in no row of {file}",
         f"{file}, line 2, column 'id': '2' is twice in it",
     ]
-    assert said(path, RATED, join=joined({**join, "on": "no"}), **of)[1:] == [
-        "column 'no': there is no such column, by which the files are joined",
-        f"{file}, column 'no': there is no such column, by which the files are joined",
+    lines = said(path, RATED, join=joined({**join, "on": "no"}), **of)
+    assert sorted(line for line in lines if "'no': there is no such column (join)" in line) == [
+        f"{file}, column 'no': there is no such column (join); there are id, body.cue, note",
+        "column 'no': there is no such column (join); there are id, text, note",
     ]
+    file.unlink()
+    (line, *_) = said(path, RATED, join=joined(join), **of)[1:]
+    assert line.startswith(f"{file}: the file cannot be read: ")
 
 
 def joined(keys: Mapping[str, str]) -> Any:
@@ -309,7 +313,7 @@ def test_a_column_is_split_into_several_and_a_suffix_is_taken_off(tmp_path: Path
         "line 3, column 'group': 'x' is not of the form {race}_{sex}_{}",
     ]
     (line, *_) = said(path, PLACES, parts={**of["parts"], "no": "{x}"})
-    assert line == "column 'no': there is no such column (parts)"
+    assert line.startswith("column 'no': there is no such column (parts); there are ")
 
 
 @pytest.mark.parametrize("pattern", ["{a}{b}", "job", "{a}-{a}", "{a", ""])
@@ -404,7 +408,7 @@ def test_units_that_lack_a_cell_are_said_first(tmp_path: Path) -> None:
     path = written(tmp_path / "t.csv", rows[:-1])
     assert coverage_of(path, named).startswith(
         "1 of 3 exemplars of race lack a cell that others have; "
-        "1 of 2 job lack a cell that others have; 11 of the 24 trials of the gate design"
+        "1 of 2 items lack a cell that others have; 11 of the 24 trials of the gate design"
     )
     written(path, [*rows[:-1], {**rows[-1], "score": "", "missing": "error"}])
     assert coverage_of(path, named).startswith("1 of 3 exemplars of race lack a cell")

@@ -9,12 +9,13 @@ import sys
 import zipfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_bias import Experiment, analyze
+from pytest_bias import Experiment, Factor, Items, analyze
 from pytest_bias.cli.commands import main
 from pytest_bias.contrasts.cases import Registry
 from pytest_bias.errors import MissingPackage
@@ -224,6 +225,32 @@ def test_what_no_column_holds_is_named_and_nothing_is_written(
         "values\npytest-bias: complete the table in the roster (docs/tables.md)\n"
     )
     assert not (project / "bias_models.toml").exists()
+
+
+def test_a_column_stands_for_one_factor_and_what_is_called_alike_comes_first(
+    tmp_path: Path,
+) -> None:
+    of = replace(
+        TOY,
+        factors=[Factor("cue", {"low": 3, "high": 9}), Factor("again", ["low", "high"])],
+        items=Items("text", ["recipe", "letter"]),
+    )
+    rows = [
+        {"custom_id": f"{item}.txt|{cue}", "response": {"body": {}}}
+        for item, cue in (("recipe", "low"), ("letter", "high"))
+    ]
+    path = tmp_path / "t.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    found = proposed("t.jsonl", path, "batch", of, "my table")
+    assert found.lines == (
+        '[table."my table"]',
+        'path = "t.jsonl"',
+        'experiment = "toy"',
+        'collected_by = "batch"',
+        'tool = "batch"',
+        'parts = { custom_id = "{item}.txt|{cue}" }',
+    )
+    assert found.unknown == ["again: no one column holds its labels (low, high) or their values"]
 
 
 # --- what is none --------------------------------------------------------------------------------
