@@ -270,7 +270,7 @@ def test_a_second_file_is_joined_by_an_id(tmp_path: Path) -> None:
         "column 'no': there is no such column (join); there are id, text, note",
     ]
     file.unlink()
-    *_, line = said(path, RATED, join=joined(join), **of)
+    line, *_ = said(path, RATED, join=joined(join), **of)
     assert line.startswith(f"{file}: the file cannot be read: ")
 
 
