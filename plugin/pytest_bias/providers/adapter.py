@@ -144,7 +144,7 @@ class Adapter(ABC):
         await self._client.close()
 
 
-_KEPT_ALIVE = re.compile(rb"(?:\s*:[^\n]*\n)+")
+_KEPT_ALIVE = re.compile(rb"\A(?:\s*:[^\n]*\n)+")
 """Comments by which OpenRouter keeps a connection alive before its JSON."""
 
 
@@ -153,7 +153,7 @@ def _json(response: Any) -> object:
     if is_stream(response):
         return joined(response.content.decode("utf-8", "replace"))
     try:
-        return parsed(_KEPT_ALIVE.sub(b"", response.content, count=1))
+        return parsed(_KEPT_ALIVE.sub(b"", response.content))
     except UnicodeDecodeError:
         return parsed(response.text)
 

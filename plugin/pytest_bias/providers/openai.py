@@ -94,7 +94,7 @@ class OpenAIChat(Adapter):
 
     def _failure_within(self, name: str, body: object) -> CallFailed | None:
         why = _broken_off(body) if isinstance(body, dict) else None
-        if why is None:
+        if why is None or prompt_outcome(body) is not None:
             return super()._failure_within(name, body)
         choice = body["choices"][0]  # type: ignore[index]
         failure = error_within(name, choice, self.what, self._client.redacted)

@@ -76,7 +76,7 @@ def prompt_outcome(body: object) -> tuple[str, str] | None:
         body = body[0]
     if not isinstance(body, dict):
         return None
-    error = body.get("error") or ({} if _REPLIES & body.keys() else body)
+    error = body.get("error") or ({} if _REPLIES & body.keys() else body) or _of_choice(body)
     details, message = error_details(error), error_message(error)
     said = details.get("failed_generation")  # Groq's
     if isinstance(said, str):
@@ -84,6 +84,13 @@ def prompt_outcome(body: object) -> tuple[str, str] | None:
     known = (_CODES[code] for code in _codes(details) if code in _CODES)
     end = next(known, None) or _in_words(message)
     return ("", end) if end else prompt_outcome(_quoted(details))
+
+
+def _of_choice(body: Mapping[str, Any]) -> object:
+    """The error that stands in a reply's only choice, as OpenRouter sends it."""
+    choices = body.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    return choice.get("error") if isinstance(choice, dict) else None
 
 
 def _in_words(message: str) -> str | None:

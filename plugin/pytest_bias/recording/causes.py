@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from ..errors import CallFailed, FailureKind
 from ..experiments.messages import Request
-from ..settings.roster import ModelEntry
+from ..settings.roster import BUILT_IN, ModelEntry
 
 _MAY_REFUSE = re.compile("HTTP (?:400|422|500|501):")
 _WORDS = {"max_output_tokens": "max", "seeded": "seed"}
@@ -76,6 +76,9 @@ def explained(sent: Sent, failed: CallFailed, unanswered: int) -> CallFailed:
     if refused:
         settings, problem = list(sent.settings()), failed.problem.lower()
         more = [how for word, how in settings if word in problem]
+        provider = sent.model.partition("/")[0]
+        if "stream" in problem and provider not in BUILT_IN:
+            more.append(f"stream = true in [endpoints.{provider}] asks for event streams")
         if unanswered and problem.startswith("http 5"):  # which mostly explains nothing
             more = more or [how for _, how in settings]
     kind = failed.kind

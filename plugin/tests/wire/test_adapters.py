@@ -282,9 +282,10 @@ def test_an_event_stream_where_none_is_read_is_named_and_called_no_more(
 
 
 def test_comments_that_keep_a_connection_alive_are_no_part_of_a_reply(line: Line) -> None:
-    text = ": PROCESSING\n\n" * 3 + json.dumps(line.vendor.five)
-    line.answers(text=text, content_type="application/json")
-    assert line.ask().text == "Five."
+    for indent in (None, 2):
+        text = ": PROCESSING\n\n" * 3 + json.dumps(line.vendor.five, indent=indent)
+        line.answers(text=text, content_type="application/json")
+        assert line.ask().body == line.vendor.five
 
 
 def test_an_error_and_half_a_reply_are_failed_calls_whatever_the_status(line: Line) -> None:

@@ -380,8 +380,10 @@ def test_a_refused_setting_is_named_with_the_line_that_sets_it_or_leaves_it_out(
     assert told(WARM, "HTTP 500: Internal Server Error", temperature=0.5).endswith(
         f"(temperature is sent, set in {section})"
     )
-    for problem in ("HTTP 401: no schema", "HTTP 400: Only streams are answered"):
+    for problem in ("HTTP 401: no schema", "HTTP 400: Bad request"):
         assert told(structured, problem) == f"acme/one: {problem}"
+    streams = told(REQUEST, "HTTP 400: This model only supports stream mode")
+    assert streams.endswith("(stream = true in [endpoints.acme] asks for event streams)")
 
 
 @pytest.mark.parametrize("problem", ["the reply is none", "HTTP 500: no", "HTTP 503: no"])

@@ -151,6 +151,12 @@ def test_an_error_in_a_choice_stands_for_what_it_would_beside_them(
     assert f"HTTP {code}: {TOLD_GONE}" in str(failure)
 
 
+def test_a_filter_that_stops_a_choice_is_an_outcome(router: respx.MockRouter) -> None:
+    flagged = {"code": 403, "message": "The output was flagged by moderation."}
+    router.post(CHAT.url).respond(json=reply("one", finish_reason="error", error=flagged))
+    assert mocker.ask(CHAT.opened).finish == "content_filter"
+
+
 def test_a_system_prompt_alone_is_still_an_input(router: respx.MockRouter) -> None:
     route = router.post(RESPONSES.url).respond(json=RESPONSES.five)
     system = Request((Message("system", "Speak."),), Parameters())
