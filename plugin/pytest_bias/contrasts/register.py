@@ -13,6 +13,9 @@ ATTRIBUTE = "_pytest_bias_declared"
 REGISTER = "__pytest_bias_declared__"
 """Name in a module under which the decorators list what they declare in it."""
 
+OPTIONAL = "__bias_optional__"
+"""Name in a module for why some of its declarations may stand under conditions."""
+
 # Not imported, for the package's own module leads to all others.
 _refusals: list[str] = sys.modules[__name__.partition(".")[0]]._refusals  # noqa: SLF001
 

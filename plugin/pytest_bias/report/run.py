@@ -181,13 +181,16 @@ class RunResult:
         """True if the session may end well, as far as bias goes; its exit status follows.
 
         A FAIL or INCONCLUSIVE that somebody let pass (the gate is off, an xfail, an acceptance)
-        passes; a case that failed for whatever reason does not, nor an upgrade that is stopped.
+        passes; a case that failed for whatever reason does not, nor an upgrade that is stopped,
+        nor a whole run that judged no hypothesis.
         """
         if self.upgrade is not None and self.upgrade.stopped:
             return False
         if self.suite == "NO VERDICT" or "failed" in dict(self.cases).values():
             return False
-        if self.suite == "NOT JUDGED" or self.stands:
+        if self.suite == "NOT JUDGED":
+            return bool(self.partial or self.judged is None or self.judged)
+        if self.stands:
             return True
         return bool(self.leniencies or self.accepted)
 

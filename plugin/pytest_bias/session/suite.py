@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ..contrasts.register import REGISTER
-from ..workbench.modules import LeftOut, declares, imported, modules, python_files
+from ..contrasts.register import OPTIONAL, REGISTER
+from ..workbench.modules import LeftOut, declares, imported, modules, python_files, undeclared
 
 if TYPE_CHECKING:
     from ..contrasts.cases import Declaration
@@ -36,6 +36,10 @@ _SILENT = (
     "has a bias decorator, but pytest collects no case from it. Its name must begin with test_, "
     "that of its class with Test (with no __init__, no __test__ = False and no TestCase), and "
     "nothing after it may take its name or delete it"
+)
+_CONDITIONAL = (
+    "has a bias decorator, but declared nothing: it stands under a condition that did not hold, "
+    f'so no case judges it. Where that is meant, say why in the module: {OPTIONAL} = "…"'
 )
 _OUTSIDE = (
     "has a bias decorator and stands outside the test paths, from where pytest collects nothing: "
@@ -287,6 +291,10 @@ def silent_text(
             for declared in declared_in(module):
                 if declared.key not in made:
                     yield f"{place}:{declared.line}: {declared.name} {_SILENT}"
+        if _unfinished(unfinished, place) is None and not vars(module).get(OPTIONAL):
+            lines = {each.line for each in vars(module).get(REGISTER, ())}
+            for line, name in undeclared(path, lines):
+                yield f"{place}:{line}: {name} {_CONDITIONAL}"
 
 
 def _outside(suite: Suite, made: Collection[object], tested: set[str]) -> Iterator[str]:

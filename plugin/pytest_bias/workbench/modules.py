@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import sys
@@ -108,6 +109,49 @@ def declares(path: Path, *, directly: bool = False) -> bool:
     if _PACKAGE not in source:
         return not directly and _DECORATED.search(source) is not None
     return (_DECORATED.search(source) or _RENAMED.search(source)) is not None
+
+
+def undeclared(path: Path, lines: Collection[int]) -> Iterator[tuple[int, str]]:
+    """Line and name of each function with a bias decorator in a file that declared nothing.
+
+    ``lines`` are those of the declarations that the imported module made: each lies between the
+    first decorator of its function and the ``def``. Functions within functions are left out, as
+    nobody knows whether they are called.
+    """
+    if not declares(path, directly=True):
+        return
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return
+    names = set(DECORATORS)
+    waiting: list[ast.AST] = [*tree.body]
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, ast.ImportFrom):
+            names |= {each.asname for each in node.names if each.asname and each.name in names}
+        elif isinstance(node, ast.Assign) and _last_name(node.value) in names:
+            names |= {each.id for each in node.targets if isinstance(each, ast.Name)}
+        elif isinstance(node, ast.FunctionDef):
+            marks = [each for each in node.decorator_list if isinstance(each, ast.Call)]
+            first = min((each.lineno for each in node.decorator_list), default=node.lineno)
+            marked = any(_last_name(mark.func) in names for mark in marks)
+            if marked and not any(first <= line <= node.lineno for line in lines):
+                yield first, node.name
+        else:
+            waiting[:0] = [each for each in ast.iter_child_nodes(node) if _holds(each)]
+
+
+def _last_name(node: ast.expr) -> str:
+    """``hypotheses`` of the name itself and of ``pytest_bias.hypotheses``; '' of anything else."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _holds(node: ast.AST) -> bool:
+    """True if statements may stand in ``node``: it is one, or a branch of one."""
+    return isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case)
 
 
 def hold_exit(due: Callable[[], int]) -> Callable[[], None]:
