@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..experiments.fields import shortened
 from ..settings.table_entry import CellParts, cell_text, parts_of
-from .reader import RawTable, WrongCell, element, read_files
+from .reader import RawTable, WrongCell, element, no_table, read_files
 
 if TYPE_CHECKING:
     from ..experiments.experiment import Experiment
@@ -26,6 +26,8 @@ def opened(path: Path, entry: TableEntry, pattern: str, folder: Path) -> RawTabl
 
     ``folder`` is that to which paths of the declaration are relative.
     """
+    if entry.rows and (entry.tool or path.suffix.lower() != ".json"):
+        return no_table("'rows' is about an object in a .json file, and no tool's")
     if entry.tool is not None:
         from .tools import read_tool  # noqa: PLC0415  (only where a table is of a tool)
 

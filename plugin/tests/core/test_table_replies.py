@@ -234,6 +234,9 @@ def test_rows_inside_an_object_and_cells_in_lists_are_addressed(tmp_path: Path) 
         path, RATED, rows="results.results", **{**of, "reply": "body.choices.1.message"}
     )
     assert line.startswith("column 'body.choices.1.message': there is no such column (reply)")
+    words = ["'rows' is about an object in a .json file, and no tool's"]
+    assert said(path, RATED, rows="results", tool="batch") == words
+    assert said(path.rename(tmp_path / "t.jsonl"), RATED, rows="results") == words
 
 
 def test_numbers_that_are_none_matter_in_mapped_columns_alone(tmp_path: Path) -> None:
