@@ -22,7 +22,6 @@ from ..experiments.experiment import GATE, Experiment, ModelRoles, plan
 from ..experiments.measures import FORMAT_KEPT, check_storable
 from ..experiments.messages import (
     DROPPABLE,
-    TRUNCATED,
 )
 from ..experiments.records import Exchange, Outcome, Records, record_of
 from ..experiments.replay import PendingRequest, Unrecorded, new_prompt_texts, opening, replay
@@ -32,7 +31,7 @@ from .store import Cassette, cassette_path
 
 SILENT = "this experiment keeps no text, so no more is said"
 
-_OF_WRAPPED = ("not_json", "no_number", "refusal", TRUNCATED)
+_OF_WRAPPED = ("not_json", "no_number", "refusal")
 """For what a reply with a fence or prose around it is invalid where it is read strictly."""
 
 _OF_COPIES = ("id", "created", "cached")

@@ -172,7 +172,8 @@ class Subject:
             if reply is None:
                 value = accept_text(text, finish, check)
             else:
-                inside = bare_json(text) if self.lenient else None
+                # Words at the limit on tokens may be a thought, which has no tags then.
+                inside = bare_json(text) if self.lenient and finish != "length" else None
                 value = accept_object(
                     text if inside is None else inside, finish, reply, check, conversation=messages
                 )

@@ -63,9 +63,10 @@ _THOUGHT_ENDS = re.compile(
     rf"</{_TAGS}>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|END_THINKING\|>|<channel\|>|"
     r"<\|channel\|>final(?: ?<\|constrain\|>\w+)?<\|message\|>|assistantfinal"
 )
-_ENDED = re.compile(
-    r"(?:\s*(?:<\|\w+\|>|</s>|<eos>|<end_of_turn>|<turn\|>|<｜end▁of▁sentence｜>))+\s*$"
-)
+_ENDED = re.compile(r"(?:<\|\w+\|>|</s>|<eos>|<end_of_turn>|<turn\|>|<｜end▁of▁sentence｜>)\Z")
+_LONGEST_MARK = 40
+_MARKED = ("<", "THINK]", "think▷", "assistantfinal", "analysis")
+"""In a text without any of these there is no tag and no mark."""
 
 _PYDANTIC_REASONS = {
     "missing": "missing_field",
@@ -153,8 +154,12 @@ def spoken(text: str, asked: Iterable[Message] = ()) -> str:
     where the limit on tokens ended it: all of it is a thought then. Tags that one of the user's
     messages in ``asked`` names are words of the experiment's, and left alone.
     """
+    if not any(mark in text for mark in _MARKED):
+        return text
     named = [message.text for message in asked if message.role == "user"]
-    rest, at = _ENDED.sub("", text), 0
+    rest, at = text, 0
+    while end := _ENDED.search((bare := rest.rstrip())[-_LONGEST_MARK:]):
+        rest = bare[: -len(end[0])].rstrip()
     while (end := _THOUGHT_ENDS.search(rest, at)) and not _is_json(rest[at:].strip(_BLANK)):
         if any(end[0].replace("/", "") in each for each in named):
             break

@@ -354,6 +354,17 @@ def test_a_thought_that_does_not_end_is_no_reply(begun: str) -> None:
             accept_text(spoken(begun), finish)
 
 
+def test_json_in_words_that_the_limit_ended_may_be_a_thought(tmp_path: Path) -> None:
+    of = lenient(experiment())
+
+    def say(_request: Request, place: Place) -> Any:
+        words = "" if place.attempt == 3 else "Perhaps "
+        return completion(words + BARE, "length")
+
+    (reasons,) = {each.invalid for each in outcomes_of(of, record(tmp_path, of, say))}
+    assert reasons == ("truncated", "truncated")
+
+
 @pytest.mark.parametrize("text", [REST, " analysis of eggs\n", "I <think> so", "\ufeffNine.\n"])
 def test_other_text_is_left_as_it_is(text: str) -> None:
     assert spoken(text) is text
