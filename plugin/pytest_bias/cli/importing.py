@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from collections import Counter
 from pathlib import Path
@@ -13,7 +14,7 @@ from ..experiments.experiment import Experiment
 from ..settings.roster import parse_roster
 from ..tables.declared import Tables
 from ..tables.proposal import proposed
-from ..tables.tools import SUFFIXES, tool_of
+from ..tables.tools import SUFFIXES, read_tool, tool_of
 from ..workbench.suite import configured, declared_for
 from . import from_here, tell, write
 
@@ -40,8 +41,8 @@ def _import(given: argparse.Namespace) -> int:
     name = name.strip("-") or tool
     while name in {*known.tables, *known.own_tables}:
         name = f"{name}-2"
-    path = os.path.relpath(file.resolve(), roster.resolve().parent)
-    proposal = proposed(Path(path).as_posix(), file, tool, experiment, name)
+    path = Path(os.path.relpath(file.resolve(), roster.resolve().parent)).as_posix()
+    proposal = proposed(path, read_tool(file, tool), tool, experiment, name, known.models)
     for line in proposal.lines:
         tell(line)
     for problem in proposal.unknown:
@@ -71,8 +72,8 @@ def _subjects(text: str, roster: Path, name: str, experiment: Experiment) -> lis
             f"{model}: {len(source.outcomes)} trials, {missing.total()} missing"
             f"{f' ({reasons})' if reasons else ''}; {table.coverage if table else ''}"
         )
-    models = " ".join(f"--bias-model={model}" for model in found)
-    return [*lines, f"judge it with: pytest {models}"]
+    judged = shlex.join(["pytest", *(f"--bias-model={model}" for model in found)])
+    return [*lines, f"judge it with: {judged}"]
 
 
 def _agreed(roster: Path) -> bool:

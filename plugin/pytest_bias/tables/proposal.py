@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..settings.table_entry import Tool, cell_text
-from .tools import read_tool
 
 if TYPE_CHECKING:
     from ..experiments.experiment import Experiment
@@ -20,46 +17,47 @@ _OURS = ("reply", "finish", "missing", "model", "served", "collected_at", "repli
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+_Place = tuple[str, int | None]
+"""A column, or a part of one."""
+
+
+class Proposal(NamedTuple):
     """The ``lines`` of a table in a roster, and what no column was found for."""
 
     lines: Sequence[str]
     unknown: Sequence[str]
 
 
-class _Found(NamedTuple):
-    """A column, or a part of one, whose words are labels of ours; ``words`` translates others."""
-
-    column: str
-    part: int | None
-    words: Mapping[str, str]
-
-
-def proposed(path: str, file: Path, tool: Tool, experiment: Experiment, name: str) -> Proposal:
-    """Propose the declaration of a ``file``, which the roster calls ``path``.
+def proposed(
+    path: str,
+    table: RawTable,
+    tool: Tool,
+    experiment: Experiment,
+    name: str,
+    known: Collection[str],
+) -> Proposal:
+    """Propose the declaration of a ``table`` of a tool, by its ``name`` and ``path`` in a roster.
 
     A column stands for a factor or the items where all its cells are labels of it, or the values
-    that these have. Of several one that is called alike is taken, or else none.
+    that these have. Of several one that is called alike is taken, or else none. ``known`` are the
+    models that the roster has already.
     """
-    table = read_tool(file, tool)
     cells = dict(_cells(table))
     columns, parts, values = dict[str, str](), dict[str, dict[int, str]](), dict[str, object]()
-    used, unknown = set[tuple[str, int | None]](), list[str]()
+    unknown = []
     for ours, labels in _labels(experiment):
-        found = _column(ours, labels, cells)
-        if found is None or found[:2] in used:
-            known = ", ".join([*dict.fromkeys(labels.values())][:_SHOWN])
-            unknown.append(f"{ours}: no one column holds its labels ({known}) or their values")
+        if (place := _place(ours, labels, cells)) is None:
+            words = ", ".join([*dict.fromkeys(labels.values())][:_SHOWN])
+            unknown.append(f"{ours}: no one column holds its labels ({words}) or their values")
             continue
-        used.add(found[:2])
-        named = found.column
-        if found.part is not None:
-            parts.setdefault(found.column, {})[found.part] = named = ours
-        elif found.column != ours:
-            columns[ours] = found.column
-        if found.words:
-            values[named] = found.words
+        column, part = place
+        others = {word: labels[word] for word in sorted(cells.pop(place)) if labels[word] != word}
+        if part is not None:
+            parts.setdefault(column, {})[part] = ours
+        elif column != ours:
+            columns[ours] = column
+        if others:
+            values[column if part is None else ours] = others
     entry: dict[str, object] = {
         "path": path,
         "experiment": experiment.id,
@@ -71,7 +69,7 @@ def proposed(path: str, file: Path, tool: Tool, experiment: Experiment, name: st
     }
     lines = [f"[table.{_key(name)}]"]
     lines += [f"{key} = {_toml(value)}" for key, value in entry.items() if value]
-    return Proposal((*lines, *_served(table, name)), unknown)
+    return Proposal((*lines, *_served(table, name, known)), unknown)
 
 
 _SHOWN = 6
@@ -97,7 +95,7 @@ def _words(values: Mapping[str, object]) -> Mapping[str, str]:
     return {**known, **{label: label for label in values}}
 
 
-def _cells(table: RawTable) -> Iterator[tuple[tuple[str, int | None], set[str]]]:
+def _cells(table: RawTable) -> Iterator[tuple[_Place, set[str]]]:
     """Yield each column, and each part of a column, with its words."""
     for column in table.columns:
         if column in _OURS:
@@ -118,21 +116,14 @@ def _split(texts: Sequence[str]) -> list[list[str]]:
     return []
 
 
-def _column(
-    ours: str, labels: Mapping[str, str], cells: Mapping[tuple[str, int | None], set[str]]
-) -> _Found | None:
+def _place(
+    ours: str, labels: Mapping[str, str], cells: Mapping[_Place, set[str]]
+) -> _Place | None:
     """The column of a factor or of the items; None where there is none, or more than one."""
     fitting = [place for place, words in cells.items() if words and words <= labels.keys()]
-    for better in (
-        [place for place in fitting if place[0].rpartition(".")[2].casefold() == ours.casefold()],
-        [place for place in fitting if all(labels[word] == word for word in cells[place])],
-        fitting,
-    ):
-        if len(better) == 1:
-            (column, part) = better[0]
-            words = sorted(word for word in cells[column, part] if labels[word] != word)
-            return _Found(column, part, {word: labels[word] for word in words})
-    return None
+    named = [each for each in fitting if each[0].rpartition(".")[2].casefold() == ours.casefold()]
+    ready = [place for place in fitting if all(labels[word] == word for word in cells[place])]
+    return next((each[0] for each in (named, ready, fitting) if len(each) == 1), None)
 
 
 def _form(table: RawTable, column: str, named: Mapping[int, str]) -> str:
@@ -145,17 +136,15 @@ def _form(table: RawTable, column: str, named: Mapping[int, str]) -> str:
     return "".join(form)
 
 
-def _served(table: RawTable, name: str) -> Iterator[str]:
+def _served(table: RawTable, name: str, known: Collection[str]) -> Iterator[str]:
     """Yield the lines that let a model answer under the one other name that the file has."""
     served: dict[str, set[str]] = {}
     for row in table.rows:
         model = cell_text(row.cells.get("model")) or name
         served.setdefault(model, set()).update({cell_text(row.cells.get("served"))} - {""})
     for model, names in served.items():
-        if len(names) == 1:
-            yield ""
-            yield f"[models.{_key(f'table/{model}')}]"
-            yield f"served = {_toml(sorted(names))}"
+        if len(names) == 1 and (subject := f"table/{model}") not in known:
+            yield from ("", f"[models.{_key(subject)}]", f"served = {_toml(sorted(names))}")
 
 
 def _key(name: str) -> str:

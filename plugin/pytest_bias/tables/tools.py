@@ -223,7 +223,7 @@ def _reason(failed: object) -> str | None:
 
 
 _PIECE = 1 << 20
-_LIMIT = 1 << 30
+_LIMIT, _OF_ONE = 1 << 30, 1 << 26  # bytes of an archive, and of a file in it
 _OF_SAMPLES = ("id", "epoch", "output", "error", "limit", "completed_at", "uuid", "metadata")
 _ZSTD = 93  # a method of zip that zipfile does not have before Python 3.14
 
@@ -240,12 +240,15 @@ def _unpacked(data: bytes) -> Any:
                 is_header = info.filename == "header.json"
                 if not (is_header or info.filename.startswith("samples/")):
                     continue
-                pieces = []
+                pieces, size = [], 0
                 with _opened(archive, info, data) as stream:
                     while piece := stream.read(_PIECE):
                         pieces.append(piece)
-                        if (left := left - len(piece)) < 0:
-                            problem = f"it unpacks to more than {_LIMIT:,} bytes"
+                        size, left = size + len(piece), left - len(piece)
+                        if left < 0 or size > _OF_ONE:
+                            problem = f"it unpacks to more than {_LIMIT:,} bytes, or one of its "
+                            problem += f"files to more than {_OF_ONE:,}; --no-log-model-api of "
+                            problem += "inspect leaves out most of it"
                             raise ValueError(problem)
                 read = json_of(b"".join(pieces).decode())
                 if is_header:
