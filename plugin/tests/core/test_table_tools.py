@@ -106,6 +106,20 @@ def test_results_are_recognised_declared_in_five_lines_and_read(
     assert f"{number} of the 360 trials" in there(source.recording.published).coverage
 
 
+def test_promptfoo_s_lines_are_its_results_and_the_page_shows_its_table(
+    experiment: Experiment, tmp_path: Path
+) -> None:
+    whole = json.loads((EXPORTS / "promptfoo.json").read_text("utf-8"))
+    path = tmp_path / "t.jsonl"
+    path.write_text("\n".join(map(json.dumps, whole["results"]["results"])), "utf-8")
+    assert tool_of(path) == "promptfoo"
+    table = read_tool(EXPORTS / "promptfoo.json", "promptfoo")
+    assert read_tool(path, "promptfoo").rows == table.rows
+    found = proposed("promptfoo.json", table, "promptfoo", experiment, "promptfoo", ())
+    page = (ROOT / "docs" / "tables.md").read_text("utf-8")
+    assert "\n".join(["```toml", *found.lines, "```"]) in page
+
+
 def of_promptfoo(n: int, outcome: Outcome, said: Any) -> Any:
     return {"id": f"r{n}", "promptIdx": 0, "testIdx": n, "provider": {"id": "m"}} | {
         "vars": dict(outcome.trial.condition.levels),
