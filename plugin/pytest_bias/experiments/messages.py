@@ -175,8 +175,8 @@ _ENDS: Mapping[str, str] = {
 of the vendors behind them: OpenAI, Anthropic, Google, Amazon, Cohere, Mistral, Zhipu, watsonx and
 servers of open models. Pauses, tools, errors and aborts are in none: no reply is whole then."""
 
-_LONGEST_END = 28
-"""Characters of an unknown word for an end, which becomes part of a reason."""
+_LONGEST_END = 20
+"""Characters of an unknown end, which becomes part of a reason that may name a role as well."""
 
 
 def end_of(word: object) -> str:
@@ -186,7 +186,10 @@ def end_of(word: object) -> str:
     """
     parts = re.findall("[a-z0-9]+", text_of(word).lower().removeprefix("finish_reason_"))
     label = "_".join(parts) or ("unnamed" if word else "stop")
-    return _ENDS.get(label, label[:_LONGEST_END].rstrip("_"))
+    if label in _ENDS or len(label) <= _LONGEST_END:
+        return _ENDS.get(label, label)
+    short = label[: _LONGEST_END + 1]
+    return short.rpartition("_")[0] or short[:-1]
 
 
 def text_of(value: object) -> str:

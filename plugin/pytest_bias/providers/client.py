@@ -44,6 +44,7 @@ _REFUSING = frozenset(
 )
 _KEY_HEADERS = ("authorization", "x-api-key", "x-goog-api-key")
 """Headers in which the SDKs send a key."""
+_SERVERS = HTTPStatus.INTERNAL_SERVER_ERROR
 _UNCONNECTED = {"ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError"}
 
 
@@ -200,7 +201,8 @@ class Client(ABC):
         if response.has_redirect_location:
             message = self._redirected(response)
         parameter = None
-        if status in _REFUSING:
+        # A server's own error may quote the request.
+        if status in _REFUSING and not (status >= _SERVERS and "{" in known):
             message_of_fields = " ".join((known, *rpc_violations(details)))
             parameter = refused_parameter(
                 sent, message_of_fields, code=code, field=_text(details, "param")

@@ -60,7 +60,10 @@ _NO_ROOM = re.compile(
     r"reduce the length of the (?:messages|input|prompt)|too many input tokens",
     re.IGNORECASE,
 )
-_OF_ANOTHER = re.compile(r"max\w*_tokens\W[^.]{0,40}too large|per.(?:minute|day)", re.IGNORECASE)
+_IN_TOKENS = re.compile(r"token|length|context|long|size|characters", re.IGNORECASE)
+_OF_ANOTHER = re.compile(
+    r"max\w*_tokens\W[^.]{0,40}(?:too large|exceed)|per.(?:minute|day)", re.IGNORECASE
+)
 """What is too much here is the limit of the reply, or a rate."""
 
 _REPLIES = {"choices", "output", "content", "candidates"}
@@ -98,7 +101,8 @@ def _in_words(message: str) -> str | None:
         return None
     if _BY_NAME.search(message) or (_ACTS.search(message) and _BY_WHAT.search(message)):
         return _FILTERED
-    return _TOO_LONG if _NO_ROOM.search(message) and not _OF_ANOTHER.search(message) else None
+    of_prompt = _IN_TOKENS.search(message) and not _OF_ANOTHER.search(message)
+    return _TOO_LONG if of_prompt and _NO_ROOM.search(message) else None
 
 
 def _codes(details: Mapping[str, Any]) -> list[str]:

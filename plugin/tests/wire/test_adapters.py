@@ -190,6 +190,9 @@ DENIED = {
         400,
         "'max_tokens' is too large: 9. This model's maximum context length is 8 tokens.",
     ),
+    "a setting": (400, "Invalid input: 'temperature' exceeds the maximum of 2."),
+    "a limit that exceeds": (400, "Invalid input: max_tokens exceeds the limit of the model."),
+    "a route": (404, "No endpoints available matching your guardrail restrictions."),
     "a rate": (413, "Request too large: input tokens per minute exceed the limit."),
 }
 
@@ -441,6 +444,8 @@ def test_models_that_refuse_schemas_and_schemas_that_are_wrong(
         failure = line.failed(structured)
         expected = ("parameter", "schema") if refused else (kind, None)
         assert (failure.kind, failure.parameter) == expected
+    line.refuses(500, f"Unexpected error at {{}}: {message}")
+    assert line.failed(structured).kind == "transient"
     line.refuses(400, message)
     # It cannot be the schema where none was sent.
     assert line.failed(Request(REQUEST.messages, Parameters(0.5))).kind == "fatal"

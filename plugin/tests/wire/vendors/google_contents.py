@@ -115,7 +115,7 @@ GOOGLE = Vendor(
         "prompt blocked": (without(BLOCKED, "candidates"), "", "content_filter"),
         "prompt blocked, empty list": (BLOCKED | {"candidates": []}, "", "content_filter"),
         "a language": (candidate("LANGUAGE", TEXT), "Five.", "language"),
-        "a tool": (candidate("MALFORMED_FUNCTION_CALL"), "", "malformed_function_call"),
+        "a tool": (candidate("MALFORMED_FUNCTION_CALL"), "", "malformed_function"),
         "no end": (candidate(None, TEXT), "Five.", "stop"),
         "empty": (candidate("STOP", {"text": ""}), "", "stop"),
         "nothing": (candidate("STOP", content={}), "", "stop"),
