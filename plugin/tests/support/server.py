@@ -81,6 +81,8 @@ Fault = Literal[
     "content_filter",
     "refusal",
     "length",
+    "flagged",
+    "too_long",
     "refused_parameter",
     "quota",
     "unauthorised",
@@ -100,6 +102,8 @@ _ERRORS: Mapping[str, tuple[int, str]] = {
     "server_error": (500, "The server had an error."),
     "overloaded": (503, "Overloaded."),
     "quota": (429, "You exceeded your current quota."),
+    "flagged": (403, "Content violates usage guidelines."),
+    "too_long": (400, "The prompt is too long: 9 tokens."),
     "unauthorised": (401, "Incorrect API key provided: {key}"),
 }
 _ANTHROPIC_STATUSES = {"quota": 402, "overloaded": 529}

@@ -118,6 +118,8 @@ INVALID: dict[Fault, str] = {
     "content_filter": "content_filter",
     "refusal": "refusal",
     "length": "truncated",
+    "flagged": "content_filter",
+    "too_long": "prompt_too_long",
 }
 """Faults that are a reply, which is kept → why it cannot be measured."""
 
@@ -131,8 +133,8 @@ PROBLEMS: dict[Fault, str] = {
 
 REASONS = {
     # These have one mark for what a filter and for what a model will not say.
-    "anthropic": Counter({"refusal": 2, "truncated": 1}),
-    "google": Counter({"content_filter": 2, "truncated": 1}),
+    "anthropic": {"refusal": 2, "truncated": 1, "content_filter": 1, "prompt_too_long": 1},
+    "google": {"content_filter": 3, "truncated": 1, "prompt_too_long": 1},
 }
 
 
@@ -178,14 +180,14 @@ def test_what_passes_is_recorded_once_in_the_end(tmp_path: Path, wire: str) -> N
 def test_a_reply_that_cannot_be_measured_is_kept_and_asked_again(
     tmp_path: Path, wire: str
 ) -> None:
-    of = tiny()
+    of = tiny(replicates=3)
     # Each meets another trial, whose second attempt then is as it should be.
     firsts = [trial_seed(of.id, trial, Place((), 1, 1)) for trial in plan(of, of.design())]
-    met = dict(zip(firsts, INVALID, strict=False))
+    met = dict(zip(firsts[1:], INVALID, strict=True))
     with under(lambda asked: met.get(asked.seed or 0)) as server:
         job = recorded(of, tmp_path, server, wire)
-        assert list(answers(server).values()) == [1] * 7
-    assert (job.problems, job.recorded, job.calls) == ([], 4, 7)
+        assert {*answers(server).values()} == {1}
+    assert (job.problems, job.recorded, job.calls) == ([], 6, 6 + len(INVALID))
     reasons = Counter(word for outcome in kept(of, tmp_path) for word in outcome.invalid)
     assert reasons == REASONS.get(wire, Counter(INVALID.values()))
 
