@@ -61,26 +61,10 @@ def test_the_prompts_shown_are_those_that_were_recorded(
     recorded = {each.completion.text for each in cassette.interactions()}
     text = told(capsys, "list", ANCHORING, "--trial", "high")
     assert "prompts of trial high#1" in text
+    assert "sentence_months-high-low (claim clear, margin 0.6): The mean sentence after" in text
     replies = re.findall(r"  a simulated reply:\n((?:    .*\n)+)", text)
     assert len(replies) == 3
     assert {textwrap.dedent(reply).strip() for reply in replies} <= recorded
-
-
-def test_a_page_has_design_controls_and_margins_with_their_reasons(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    text = " ".join(told(capsys, "list", ANCHORING).split())
-    for words in (
-        "demand (months on probation): low, high; for controls grave, trivial",
-        "gate: 408 trials, replicates: 180",
-        "calls of the gate design: ≈ 1,2",
-        "sentence_months: the judge's final sentence (0 to 12 months on probation)",
-        "sentence_months-grave-trivial, for sentence_months: ",
-        "Unseen: it repeats a demand of nine months as it does one of three",
-        "sentence_months-high-low (claim clear, margin 0.6): The mean sentence after",
-        "Why that margin: an anchoring index of .10",
-    ):
-        assert words in text
 
 
 OWN = """

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import gzip
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pytest_bias.cassettes.store import Cassette, write_cassette
-from pytest_bias.contrasts.cases import Case
 from pytest_bias.errors import DamagedCassette, NotReadable
 from pytest_bias.experiments.experiment import ModelRoles, plan
 from pytest_bias.recording.job import Job
-from pytest_bias.workbench import recordings
 
 from .factories import MODEL, ask_twice, experiment, interrupt, pack, record
-from .test_settings import settings
 
 SMALL = experiment(ask_twice, replicates=1)
 TRIALS = plan(SMALL, SMALL.design())
@@ -80,22 +76,3 @@ def test_what_is_no_packed_cassette_is_damage(packed: Path, data: bytes, words: 
     packed.write_bytes(data)
     with pytest.raises(DamagedCassette, match=f"^{packed}, line 1: .*{words}"):
         Cassette(packed)
-
-
-def test_what_cannot_be_read_is_read_once_for_all_cases(
-    packed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    packed.write_bytes(b"no cassette")
-    read: list[Path] = []
-
-    def reading(path: Path) -> Cassette:
-        read.append(path)
-        return Cassette(path)
-
-    monkeypatch.setattr(recordings, "Cassette", reading)
-    held = recordings.Recordings(replace(settings({}), cassettes=packed.parents[1]))
-    case = Case("hypothesis", SMALL, MODEL, SMALL.design())
-    for _ in range(3):
-        with pytest.raises(DamagedCassette, match="cannot be unpacked"):
-            held.replayed(case)
-    assert read == [packed.with_suffix("")]

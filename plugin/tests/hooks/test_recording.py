@@ -142,27 +142,6 @@ def test_interrupted(suite: Suite, number: signal.Signals) -> None:
     assert max(calls) == TRIALS - kept
 
 
-def test_replies_in_a_fence_count_where_the_roster_has_them_read_leniently(suite: Suite) -> None:
-    file, fenced = "bias_tests/coin/experiment.py", 'f"```json\\n{said}\\n```"'
-    suite.change(file, "return json.dumps(", "said = json.dumps(")
-    ended = f'\n    return said if cue == "low" else {fenced}\n\n\nGAME ='
-    suite.change(file, "\n\nGAME =", ended).check(RECORD, 1, "", "game-coin … 30/60")
-    before = cassette(suite).read_bytes()
-    suite.file("bias_models.toml", '[models."simulated/drifted"]\nreplies = "lenient"\n')
-    suite.check(
-        DRIFTED, 1, "", f"{REPLICATES} trials with thoughts, fences or words around replies"
-    )
-    (analysis,) = suite.results()["analyses"]
-    counted = {
-        c["condition"]: c["counts"]
-        for c in analysis["categories"]
-        if c["measure"] == "format_kept"
-    }
-    assert counted == {"low": {"yes": REPLICATES}, "high": {"no": REPLICATES}}
-    assert "replies taken out of what stands around them" in analysis["recording"]["parameters"]
-    assert cassette(suite).read_bytes() == before
-
-
 FEW = 10
 PRICED = '[models."simulated/even"]\nprice = { input = 100.0, output = 100.0 }\n'
 

@@ -9,13 +9,11 @@ from typing import Any
 import pytest
 import respx
 
-from pytest_bias.errors import CallFailed
-from pytest_bias.experiments.messages import Message, Parameters, Request
-from pytest_bias.providers.base import Call, Provider, ProviderContext, open_provider
+from pytest_bias.providers.base import Provider, ProviderContext, open_provider
 from pytest_bias.recording.collector import quiet_sdks
 
 from .line import Line
-from .mocker import REQUEST, SECRET
+from .mocker import SECRET
 from .vendors.google_contents import DETAIL, GOOGLE, error, reply
 
 pytestmark = pytest.mark.usefixtures("nothing_set")
@@ -62,23 +60,6 @@ def test_a_quota_of_the_day_is_fatal(google: Line, violation: dict[str, str], ki
     quota = {"@type": f"{DETAIL}QuotaFailure", "violations": [violation]}
     google.answers(429, json=error("quota", quota, RETRY_INFO))
     assert google.failed().kind == kind
-
-
-@pytest.mark.parametrize("model", ["a/../b", "a?key=b", "a\nb"])
-def test_models_no_request_can_be_made_for(google: Line, model: str) -> None:
-    route = google.router.route().respond(json=reply())
-    with pytest.raises(CallFailed, match="the request cannot be sent") as caught:
-        google.runner.run(google.provider.complete(model, REQUEST, Call(1)))
-    assert caught.value.fatal
-    assert not route.called
-
-
-def test_a_conversation_needs_a_message(google: Line) -> None:
-    route = google.answers(json=reply())
-    failure = google.failed(Request((Message("system", "Be brief."),), Parameters()))
-    assert failure.fatal
-    assert "contents are required" in str(failure)
-    assert not route.called
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import json
 import os
 import stat
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ from pytest_bias.providers.base import Call, ProviderContext
 from pytest_bias.recording.caller import CallCounts, Progress, silent
 from pytest_bias.recording.collector import CollectionReport
 from pytest_bias.recording.job import JobReport
-from pytest_bias.settings.roster import ModelEntry, Roster
 
 from ..core.factories import Score, ask_once, ask_twice, experiment
 from .test_collection import collected, files, is_whole, job_of, recorded
@@ -368,19 +367,6 @@ def test_a_recording_ends_with_the_first_reply_of_another_model(
         assert acme.calls == 10 * one.recorded
     assert (later.problems, later.calls) == ([problem], 0)
     assert not later.cassette.exists()
-
-
-def test_another_model_may_answer_where_the_roster_says_so_or_nothing_gates(desk: Desk) -> None:
-    roster = Roster({MODEL: ModelEntry(served=frozenset({"two"}))})
-    for name, given in (("allowed", {"roster": roster}), ("no gate", {"gates": False})):
-        desk.serve(openai=Acme(served="two"))
-        (job,) = (
-            replace(desk, folder=desk.folder / name).record((experiment(), MODEL), **given).jobs
-        )
-        assert (job.recorded, job.problems) == (6, [])
-    desk.serve(openai=Acme(served=""))
-    (job,) = replace(desk, folder=desk.folder / "silent").record((experiment(), MODEL)).jobs
-    assert (job.recorded, job.problems) == (6, [])
 
 
 def test_half_a_character_in_a_reply_stops_no_trial_that_quotes_it(desk: Desk) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -115,57 +113,6 @@ def test_a_rate_limit_halves_once_for_all_calls_that_were_in_flight_and_a_round_
     for second in range(200, 220):
         calls.limited(second, second + 0.5)
     assert calls.limit == 1  # at least
-
-
-async def _waits_for_a_slot(gate: Throttle, stop: Stop) -> None:
-    gate._in_flight = 10_000
-    async with gate.slot(stop):
-        raise AssertionError
-
-
-async def _waits_at_the_door(gate: Throttle, stop: Stop) -> None:
-    await gate.enter(1, stop, Spending())
-    await gate.enter(1, stop, Spending())
-
-
-async def _waits_while_paused(gate: Throttle, stop: Stop) -> None:
-    gate.pause(10_000)
-    await gate.enter(1, stop, Spending())
-
-
-async def _waits_for_growth(gate: Throttle, stop: Stop) -> None:
-    await stop.wait(until=gate.growth)
-
-
-async def _waits_before_trying_again(_: Throttle, stop: Stop) -> None:
-    await stop.wait(10_000)
-
-
-Place = Callable[[Throttle, Stop], Coroutine[Any, Any, None]]
-PLACES: list[Place] = [
-    _waits_for_a_slot,
-    _waits_at_the_door,
-    _waits_while_paused,
-    _waits_for_growth,
-    _waits_before_trying_again,
-]
-
-
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("above", [False, True])
-def test_a_stop_wakes_every_waiter_at_once(place: Place, *, above: bool) -> None:
-    async def scene() -> float:
-        gate, outer = throttle(qpm=1, tpm=1), Stop()
-        stop = Stop(outer) if above else outer
-        tasks = [asyncio.create_task(place(gate, stop)) for _ in range(5)]
-        await asyncio.sleep(1)
-        assert not any(task.done() for task in tasks if task is not tasks[0])
-        outer.request()
-        ends = await asyncio.gather(*tasks, return_exceptions=True)
-        assert {type(end) for end in ends} == {Halted}
-        return now()
-
-    assert run_virtually(scene()) == pytest.approx(1)
 
 
 def test_a_slot_freed_by_a_job_that_stops_goes_to_the_other_job() -> None:
