@@ -6,13 +6,11 @@ from collections.abc import Iterator, Mapping
 
 from ..contrasts.estimate import Estimate, p_text
 from ..contrasts.people import HumanComparison
-from ..experiments.records import Recording
 from ..verdicts.analysis import Analysis
 from ..verdicts.decide import clears
 from ..verdicts.judge_agreement import AgreementResult
 from ..verdicts.verdict import Control, Verdict
 from ..verdicts.wording import (
-    allocation_text,
     bounds_text,
     fine_digits,
     interval_text,
@@ -21,7 +19,8 @@ from ..verdicts.wording import (
     number_text,
     unit_text,
 )
-from .wording import alpha_value, capital, judge_line, published_facts
+from .escapes import rendered_lines
+from .wording import alpha_value, capital, judge_line
 
 Fact = tuple[str, str, str]
 """What it is, its value, and what is to be known of it."""
@@ -249,36 +248,7 @@ def design_text(analysis: Analysis) -> str:
 
 def record_facts(analysis: Analysis, dates: str = "") -> Iterator[Fact]:
     """The origin of the replies, and all that is needed to tell them from others."""
-    recording = analysis.recording
-    yield "Experiment", f"{analysis.experiment}: {analysis.name}", ""
-    yield "Source", analysis.source, ""
-    yield "Design", design_text(analysis), ""
-    valid = sum(count.ok for count in analysis.counts)
-    yield "Trials", f"{analysis.trials}, of which {valid} gave a valid reply", ""
-    if analysis.allocation.families:
-        budget = allocation_text(analysis.allocation).partition(": ")[2]
-        yield "False alarms", budget, ""
-        yield "Families", ", ".join(analysis.allocation.families), ""
-    if recording.published is not None:
-        yield from ((*pair, "") for pair in published_facts(recording, recording.published))
-    else:
-        yield from _recorded(analysis, recording, dates)
-    yield "Simulated", "yes: replies of a program" if recording.simulated else "no", ""
-
-
-def _recorded(analysis: Analysis, recording: Recording, dates: str) -> Iterator[Fact]:
-    yield "Answered by", ", ".join(recording.served) or UNSAID, ""
-    yield "Servers", "; ".join(recording.servers), ""
-    yield "Recorded", dates, ""
-    yield "Cassette", recording.cassette, ""
-    yield "Checksum", recording.checksum, ""
-    yield "Interactions", str(recording.interactions), ""
-    yield "Recorded through", recording.wire, ""
-    yield "Recorded with", recording.recorded_with, ""
-    if recording.judge:
-        itself = " (the subject itself grades its replies)"
-        yield "Judge", f"{recording.judge}{itself * (recording.judge == analysis.model)}", ""
-        yield "Judge answered by", ", ".join(recording.judge_served) or UNSAID, ""
-    yield "Asked with", recording.parameters, ""
-    yield "Not sent, because the model refuses it", ", ".join(recording.dropped), ""
-    yield "Kept", "measures only, no text" if recording.retention == "measures" else "", ""
+    given = {"dates": dates, "design_text": design_text, "UNSAID": UNSAID}
+    for line in rendered_lines("record.txt.j2", analysis=analysis, **given):
+        name, _, value = line.partition(": ")
+        yield name, value, ""
