@@ -169,26 +169,10 @@ def _accepted(
         word = "kept, as this run is partial" if partial else "removed, as no case is left"
         number = number_text(len(others), "entry", "entries")
         notes.append(f"{number} of {model} {word}: {_names(others)}")
-    if followed is not None and (lost := _not_followed(followed, judged, partial=partial)):
-        notes.append(
-            f"what was accepted of {followed.model} does not count for {model}, as the design is "
-            f"another or no case is left: {_names(lost)}"
-        )
     verdicts: dict[str, dict[str, Entry]] = {}
     for (experiment, name), entry in entries.items():
         verdicts.setdefault(experiment, {})[name] = entry
     return verdicts, tuple(notes)
-
-
-def _not_followed(
-    old: Baseline, judged: Mapping[Claimed, Entry], *, partial: bool
-) -> list[Claimed]:
-    """Select what was accepted of the version before and counts no more."""
-    lost = [] if partial else [*old.unasked(judged)]
-    for named, entry in old.claimed.items():
-        if named in judged and entry.claim != "describe":
-            lost += [named] * bool(differences(entry.fingerprint, judged[named].fingerprint))
-    return sorted(lost)
 
 
 def _names(claimed: Iterable[Claimed]) -> str:

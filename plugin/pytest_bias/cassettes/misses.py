@@ -6,7 +6,6 @@ import difflib
 import json
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import cast
 
 from ..errors import NotRecorded
 from ..experiments.canonical import compact
@@ -83,14 +82,8 @@ def _difference(pending: PendingRequest, cassette: Cassette) -> str:
     lines, trial = list(cassette.recorded()), pending.trial
     same_trial = [each for each in lines if dict(each.trial) == trial.identity]
     if not same_trial:
-        known = [
-            (condition_id(each.trial), cast("int", each.trial["replicate"])) for each in lines
-        ]
-        if numbers := [number for condition, number in known if condition == trial.condition.id]:
-            highest = max(numbers)
-            return f"Nearest recording: the same condition, recorded up to replicate {highest}."
-        others = ", ".join(sorted({condition for condition, _ in known}))
-        return f"Nothing is recorded of condition {trial.condition.id!r}; recorded: {others}."
+        known = ", ".join(sorted({condition_id(each.trial) for each in lines}))
+        return f"Nothing is recorded of that trial; recorded are trials of conditions {known}."
     place = (pending.place.branch, pending.place.turn, pending.place.attempt)
     for each in same_trial:
         if isinstance(each, MeasuredTrial):

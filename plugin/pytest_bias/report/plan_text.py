@@ -26,7 +26,6 @@ SIGNS: dict[Mark, str] = {"exact": "", "estimate": "≈ ", "at least": "≥ "}
 """Before a figure, what it rests on."""
 
 _CENT = 0.01
-_COMPACT = 10_000_000
 
 
 def plan_lines(plan: RecordingPlan) -> list[str]:
@@ -82,8 +81,6 @@ def _number(value: float, sign: str) -> str:
     if not value:
         # A judge nobody asks is no estimate; nor is what an opening request says of replies.
         return "0"
-    if value >= _COMPACT:
-        return f"{sign}{value / 1e6:,.1f} M"
     return f"{sign}{value:,.0f}"
 
 

@@ -13,7 +13,6 @@ from ..stats.results import Interval
 from ..verdicts.verdict import Verdict
 from .run import RunResult
 
-_AGAIN = "Run the tests again that have written it"
 FORMAT = 10
 
 _VALUES = (*("accepted", "analyses", "failing", "judged", "leniencies", "scope", "upgrade"),)
@@ -49,12 +48,11 @@ def read_results(text: str, path: str) -> RunResult:
         raw = json.loads(text)
     except (ValueError, RecursionError) as error:
         problem = f"it is no JSON ({error}); it may be cut off"
-        raise NotReadable(path=path, problem=problem, hint=_AGAIN) from error
+        raise _unread(path, problem) from error
     if not isinstance(raw, dict) or "pytest_bias" not in raw:
-        raise NotReadable(path=path, problem="these are no results of pytest-bias", hint=_AGAIN)
+        raise _unread(path, "these are no results of pytest-bias")
     if raw.get("format") != FORMAT:
-        problem = f"its format is {raw.get('format')}, this version reads {FORMAT}"
-        raise NotReadable(path=path, problem=problem, hint=_AGAIN)
+        raise _unread(path, f"its format is {raw.get('format')}, this version reads {FORMAT}")
     fields = {name: raw.get(name) for name in (*_VALUES, *_WORDS, "exit_status")}
     fields["expired"] = raw.get("expired", [])
     cases = raw.get("cases")
@@ -65,11 +63,14 @@ def read_results(text: str, path: str) -> RunResult:
         again = results_text(run)
     # Values refuse what they cannot be in errors of their own, which name no file.
     except (BiasError, ValueError, RecursionError) as error:
-        problem = f"a part of it is missing or makes no sense: {error}"
-        raise NotReadable(path=path, problem=problem, hint=_AGAIN) from error
+        raise _unread(path, f"a part of it is missing or makes no sense: {error}") from error
     if again != text:
-        raise NotReadable(path=path, problem="it was changed after it was written", hint=_AGAIN)
+        raise _unread(path, "it was changed after it was written")
     return run
+
+
+def _unread(path: str, problem: str) -> NotReadable:
+    return NotReadable(path=path, problem=problem, hint="Run the tests again that have written it")
 
 
 # --- JUnit ------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """What processes of a session share: reports of cases, and a folder with one analysis for all.
 
 The text of a report goes through pytest's reports, and so through whatever else takes part in a
-run: it has a version, and is checked when it arrives.
+run: it is checked when it arrives.
 """
 
 from __future__ import annotations
@@ -20,9 +20,6 @@ from ..errors import BadJSON, NotWritten
 from ..experiments.canonical import Strict, compact, digest, dumps, parsed_as
 from ..verdicts.analysis import Analysis
 from ..verdicts.verdict import HypothesisName, Status
-
-REPORT_FORMAT = 1
-"""Version of a report's text."""
 
 _NAME_LENGTH = 24
 _SELECTED = "selected.json"
@@ -46,7 +43,6 @@ class CaseReport(Strict):
     analysis: str = ""
     stale: str = ""
     comparison: Comparison = ABSOLUTE
-    format: int = REPORT_FORMAT
 
     @property
     def named(self) -> HypothesisName:
@@ -76,10 +72,6 @@ def case_report(text: str) -> CaseReport:
 
     Raises BadJSON for anything else, another version's report among it.
     """
-    version = parsed_as(dict[str, object], text).get("format")
-    if version != REPORT_FORMAT:
-        problem = f"its format is {version}, this version reads {REPORT_FORMAT}"
-        raise BadJSON(path="", problem=problem)
     return parsed_as(CaseReport, text)
 
 

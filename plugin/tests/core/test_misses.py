@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from pytest_bias.cassettes.misses import _diff, not_recorded
 from pytest_bias.cassettes.store import REJOURNAL_SUFFIX, Cassette, cassette_path
 from pytest_bias.errors import NotRecorded
-from pytest_bias.experiments.design import Factor, Trial
+from pytest_bias.experiments.design import Trial
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.messages import Parameters
 from pytest_bias.experiments.protocol import Subject
@@ -71,8 +71,6 @@ def more_messages() -> Experiment:
     return experiment(other)
 
 
-FACTOR = Factor("group", {"a": "Ada", "b": "Bob", "c": "Cem"})
-
 CHANGES: dict[str, tuple[Experiment, list[str]]] = {
     "prompt": (
         asking("Please rate", reply=Score),
@@ -96,12 +94,8 @@ CHANGES: dict[str, tuple[Experiment, list[str]]] = {
         experiment(replicates=5),
         [
             "4 of 10 trials of tiny with openai/tiny are not recorded: a#4, turn 1, a#5, turn 1,",
-            "Nearest recording: the same condition, recorded up to replicate 3.",
+            "Nothing is recorded of that trial; recorded are trials of conditions a, b.",
         ],
-    ),
-    "condition": (
-        experiment(factors=[FACTOR]),
-        ["3 of 9 trials", "Nothing is recorded of condition 'c'; recorded: a, b."],
     ),
 }
 
