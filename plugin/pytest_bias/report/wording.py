@@ -217,21 +217,9 @@ def uncompared_text(upgrade: Upgrade) -> tuple[str, ...]:
 
 def why_text(row: UpgradeRow) -> str:
     """``CLEAR → BIASED  +0.47, 95 % [+0.39, +0.54], allowed ±0.25``: what decided."""
-    now, before = row.now, row.before
-    stops = " (does not stop it)" if row.is_open and not row.fails else ""
-    allowed = f", allowed {row.margin}" if row.margin else ""
-    if before is None:
-        return f"{f'{now.label} {now.shown}'.rstrip()}{allowed}, nothing to hold it against{stops}"
-    change = f"{before.label} → {now.label}  " if before.label != now.label else ""
-    if row.outcome == "new":
-        change = change or f"{now.label} as before  "
-        why = "" if now.status == "BIASED" else ", no longer shown to be clear"
-        if before.status == now.status:
-            why = ", and nobody accepted that"
-        return f"{change}{now.shown}{allowed}{why}{stops}"
-    was, is_ = (side.shown.partition(",")[0] for side in (before, now))
-    moved = f"{was} → {is_}  " if was or is_ else ""
-    return f"{change}{moved}{_growth_text(row, before)}{stops}".rstrip()
+    growth = "" if row.before is None else _growth_text(row, row.before)
+    (line,) = rendered_lines("why.txt.j2", row=row, growth=growth)
+    return line.rstrip()
 
 
 def _growth_text(row: UpgradeRow, before: Observed) -> str:
