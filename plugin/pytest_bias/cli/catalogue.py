@@ -12,7 +12,7 @@ from ..experiments.design import Design
 from ..experiments.experiment import ModelRoles, plan
 from ..experiments.replay import JUDGE, SUBJECT, Walk, new_messages, simulated_reply
 from ..recording.estimate import rehearsed_use, whole_calls
-from ..report.plan_text import SIGNS, wrapped
+from ..report.recording_text import SIGNS, wrapped
 from ..workbench.suite import declared_for
 from . import tell, tell_json
 

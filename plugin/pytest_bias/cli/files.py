@@ -26,7 +26,7 @@ from ..cassettes.store import (
 from ..errors import BadSetting, BiasError, FileProblem, UnknownName
 from ..experiments.canonical import plain
 from ..report.paper import Paper, brief_of, checked_paper, write_paper
-from ..report.results import read_results
+from ..report.run import read_results
 from ..report.terminal import printed, upgrade_markdown
 from ..report.upgrade_table import Upgrade, UpgradeRow, row_of, worst_first
 from ..report.wording import unasked_text, uncompared_text

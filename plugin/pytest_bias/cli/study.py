@@ -24,10 +24,9 @@ from ..providers.roles import check_models
 from ..report.exports import exported_files, write_exports
 from ..report.page import report_html
 from ..report.paper import brief_of, write_paper
-from ..report.progress import StreamTerminal, recording_progress
+from ..report.recording_text import StreamTerminal, recording_progress
 from ..report.replies import replies_of
-from ..report.results import results_text
-from ..report.run import RunResult
+from ..report.run import RunResult, results_text
 from ..report.terminal import section_lines
 from ..report.wording import closing_lines
 from ..settings.roster import is_tabled

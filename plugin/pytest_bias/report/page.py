@@ -22,8 +22,7 @@ from .escapes import rendered
 from .page_data import FAR, PageRow, in_margins, page_rows, run_value
 from .page_facts import UNSAID, design_text
 from .replies import TrialBlock, packed
-from .results import results_text
-from .run import RunResult
+from .run import RunResult, results_text
 from .wording import (
     OUTCOMES,
     ended_text,

@@ -11,7 +11,7 @@ import pytest
 from ..cassettes.files import write_atomically
 from ..errors import Diagnostics, NotWritten
 from ..report.escapes import say, terminal_line
-from ..report.results import results_text
+from ..report.run import results_text
 from ..report.terminal import brief_lines, summary_markdown
 from ..report.wording import OUTCOMES, closing_lines
 from ..settings.given import is_place

@@ -10,8 +10,7 @@ import pytest
 from ..contrasts.cases import Case
 from ..errors import BiasError, Diagnostics
 from ..report.escapes import say, terminal_text
-from ..report.plan_text import plan_lines
-from ..report.progress import recording_progress
+from ..report.recording_text import plan_lines, recording_progress
 from ..workbench.plans import make_plan, record, recording_diagnostics, shard_diagnostics
 from .items import case_of
 from .options import is_planning

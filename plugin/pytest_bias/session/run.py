@@ -9,7 +9,7 @@ from ..baselines.accepted import Baselines
 from ..baselines.gate import stopped_by, stopped_by_control
 from ..contrasts.cases import Case, Declaration, cases_of
 from ..errors import BiasError
-from ..report.results import properties_of
+from ..report.run import properties_of
 from ..settings.settings import Settings
 from ..verdicts.analysis import Analysis
 from ..workbench.project import Project

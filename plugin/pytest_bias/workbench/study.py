@@ -21,9 +21,8 @@ from ..experiments.fields import need_text
 from ..experiments.records import Outcome, record_of
 from ..recording.caller import OnTrial, ignore_trial
 from ..recording.signals import apart
-from ..report.progress import Display, StreamTerminal, recording_progress
-from ..report.results import results_text
-from ..report.run import RunResult
+from ..report.recording_text import Display, StreamTerminal, recording_progress
+from ..report.run import RunResult, results_text
 from ..settings.given import is_file
 from ..settings.roster import is_tabled, table_entry
 from ..settings.settings import RecordMode

@@ -23,7 +23,7 @@ WAYS_OUT = {
     "workbench/modules.py": ["stderr.write("],  # our own words, once pytest is ended
     "report/escapes.py": ["reporter.write_line("],  # say()
     "cli/__init__.py": ["print("],  # tell()
-    "report/progress.py": ["stream.write("],  # what say() hands it, escaped
+    "report/recording_text.py": ["stream.write("],  # what say() hands it, escaped
 }
 """File → what writes to a terminal there; everything else goes through these."""
 

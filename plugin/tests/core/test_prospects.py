@@ -24,7 +24,7 @@ from pytest_bias.errors import BadDesign
 from pytest_bias.experiments.design import Design, Factor, Items
 from pytest_bias.experiments.experiment import Experiment
 from pytest_bias.experiments.measures import Measure
-from pytest_bias.report.plan_text import prospects_text
+from pytest_bias.report.recording_text import prospects_text
 from pytest_bias.stats.results import Misclassified
 
 from ..helpers import there

@@ -29,7 +29,7 @@ from pytest_bias.providers.base import ProviderContext
 from pytest_bias.recording.caller import Terms
 from pytest_bias.recording.collector import collect
 from pytest_bias.recording.job import Job
-from pytest_bias.report.results import results_text
+from pytest_bias.report.run import results_text
 from pytest_bias.settings.settings import Limits, RecordMode
 
 from ..core.factories import pack

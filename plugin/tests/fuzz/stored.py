@@ -26,8 +26,7 @@ from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.messages import Completion
 from pytest_bias.experiments.records import Exchange, Outcome, missing_by_cap
 from pytest_bias.experiments.replay import Unrecorded
-from pytest_bias.report.results import read_results, results_text
-from pytest_bias.report.run import RunResult
+from pytest_bias.report.run import RunResult, read_results, results_text
 from pytest_bias.report.terminal import section_lines, summary_markdown
 
 from .games import GAMES, MODEL

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_bias.cli.commands import main
 from pytest_bias.report.page import report_html
-from pytest_bias.report.plan_text import plan_lines
+from pytest_bias.report.recording_text import plan_lines
 from pytest_bias.report.run import AcceptedVerdict, RunResult
 from pytest_bias.report.terminal import brief_lines, summary_markdown
 from pytest_bias.report.upgrade_table import Upgrade, worst_first
@@ -22,7 +22,7 @@ from pytest_bias.report.wording import closing_lines
 from ..core.factories import MODEL, ask_twice, experiment, record
 from ..core.report.factory import analysis, control, finding, undecided, usual, verdict, view
 from ..core.report.reading import Reader
-from ..core.report.test_plan_text import planned
+from ..core.report.test_recording_text import planned
 from ..core.test_misses import missed
 from ..core.test_upgrade_words import ROW, SIDE
 

@@ -22,8 +22,7 @@ from pytest_bias.experiments.messages import Message, Parameters
 from pytest_bias.experiments.records import Config
 from pytest_bias.experiments.simulated import SimulatedPrompt
 from pytest_bias.report.paper import SECTIONS, Brief, brief_of, checked_paper
-from pytest_bias.report.results import read_results
-from pytest_bias.report.run import RunResult
+from pytest_bias.report.run import RunResult, read_results
 
 from ..simulated_writer import simulated_paper
 from .conftest import Once

@@ -16,7 +16,7 @@ from pytest_bias.experiments.design import Design, Factor
 from pytest_bias.experiments.experiment import plan
 from pytest_bias.experiments.records import Outcome, Recording
 from pytest_bias.report.page import report_html
-from pytest_bias.report.results import read_results, results_text
+from pytest_bias.report.run import read_results, results_text
 from pytest_bias.report.terminal import section_lines, summary_markdown
 from pytest_bias.stats.results import Interval
 from pytest_bias.verdicts.analysis import Analysis, analyse

@@ -7,7 +7,7 @@ from dataclasses import replace
 from io import StringIO
 
 from pytest_bias.recording.caller import CallCounts
-from pytest_bias.report.progress import Display, StreamTerminal, recording_progress
+from pytest_bias.report.recording_text import Display, StreamTerminal, recording_progress
 
 BEGUN = CallCounts("lab/m", "tiny", wanted=20)
 

@@ -16,8 +16,7 @@ from pytest_bias.experiments.messages import Completion, Place
 from pytest_bias.experiments.records import Outcome
 from pytest_bias.experiments.replay import carry_out
 from pytest_bias.report.replies import replies_of
-from pytest_bias.report.results import read_results, results_text
-from pytest_bias.report.run import AcceptedVerdict, RunResult, Scope
+from pytest_bias.report.run import AcceptedVerdict, RunResult, Scope, read_results, results_text
 
 from ..factories import completion, experiment
 from .factory import analysis, finding, verdict, view

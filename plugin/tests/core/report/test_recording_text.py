@@ -12,7 +12,7 @@ from pytest_bias.experiments.experiment import ModelRoles, plan
 from pytest_bias.experiments.messages import Parameters
 from pytest_bias.experiments.simulated import SimulatedPrompt
 from pytest_bias.recording.plan import PlanJob, RecordingPlan, plan_recording
-from pytest_bias.report.plan_text import plan_lines
+from pytest_bias.report.recording_text import plan_lines
 from pytest_bias.settings.roster import ModelEntry, Price, Roster, read_roster
 from pytest_bias.settings.settings import Limits, RecordMode
 
