@@ -201,7 +201,7 @@ def text_of(value: object) -> str:
     return value
 
 
-_IDENTIFIES = re.compile(r"\d.*[a-zA-Z]")
+_IDENTIFIES = re.compile(r"\D*\d.*[a-zA-Z]", re.DOTALL)
 """What is in ids made at random. A word with a number behind it is none: a counter, the second of
 a clock, or one of the thousand numbers that Ollama draws from, which differing replies share."""
 
@@ -214,7 +214,7 @@ def identity_of(body: Mapping[str, object]) -> tuple[str, str]:
     OpenAI and Anthropic call it ``id``, Google ``responseId``.
     """
     name = body.get("id", body.get("responseId"))
-    if not isinstance(name, str) or _IDENTIFIES.search(name) is None:
+    if not isinstance(name, str) or _IDENTIFIES.match(name) is None:
         return "", ""
     created = (body[each] for each in ("created", "created_at", "createTime") if each in body)
     return digest(name)[:_ID_LENGTH], digest(str(next(created, "")))[:_ID_LENGTH]

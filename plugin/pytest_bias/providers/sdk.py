@@ -33,7 +33,7 @@ SHORTEST_SECRET = 8
 """Characters of a key from which on it is hidden in replies, and within words."""
 
 _SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
-_USER_IN_URL = re.compile(r"(?<=://)[^\s'\"]*@")
+_USER_IN_URL = re.compile(r"(?<=://)[^\s'\"]{0,300}@")
 
 _PERCENT = re.compile("%..")
 _URL_SAFE = str.maketrans("+/", "-_")

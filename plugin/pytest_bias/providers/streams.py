@@ -9,7 +9,7 @@ from typing import Any
 from .sdk import parsed
 
 _DATA, _DONE = "data:", "[DONE]"
-_BEGINS = re.compile(rb"\s*(?:(?::|event:|id:|retry:)[^\n]*\s+)*data:")
+_BEGINS = re.compile(rb"(?:\s*(?::|event:|id:|retry:)[^\n]*\n)*\s*data:")
 
 
 def is_stream(response: Any) -> bool:

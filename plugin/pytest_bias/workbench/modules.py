@@ -17,7 +17,7 @@ from ..contrasts.register import DECORATORS, REGISTER
 _ENVIRONMENTS = ("pyvenv.cfg", "conda-meta/history")
 _NAMES = "|".join(sorted(DECORATORS)).encode()
 _PACKAGE = b"pytest_bias"
-_DECORATED = re.compile(rb"^\s*@(?:\w+\.)*(?:%b)\b" % _NAMES, re.MULTILINE)
+_DECORATED = re.compile(rb"^[ \t]*@(?:\w+\.)*(?:%b)\b" % _NAMES, re.MULTILINE)
 _RENAMED = re.compile(rb"\b(?:%b) as \w+\s*(?:[,)#\n]|\Z)" % _NAMES)
 
 
