@@ -52,7 +52,7 @@ def _with_status(run: RunResult, diagnostics: Diagnostics, exitstatus: int) -> R
 def _write_reports(state: State, run: RunResult) -> Diagnostics:
     settings, diagnostics = state.settings, Diagnostics()
     if settings.results is not None:
-        path = _output_path(run, settings.results)
+        path = _output_path(state, run, "results", settings.results)
         diagnostics += _write_file(state, path, results_text(run), asked=settings.results_asked)
     if settings.report is not None:
         from ..report.page import report_html  # noqa: PLC0415  (jinja2: only to write a page)
@@ -60,7 +60,7 @@ def _write_reports(state: State, run: RunResult) -> Diagnostics:
 
         trials = [TrialBlock(**each) for each in state.workspace.left("replies")]
         page = report_html(run, trials, _compared_analyses(state, run))
-        path = _output_path(run, settings.report)
+        path = _output_path(state, run, "report", settings.report)
         diagnostics += _write_file(state, path, page, asked=settings.report_asked)
     return diagnostics
 
@@ -81,17 +81,19 @@ def _summarise(state: State, run: RunResult, written: tuple[Path, ...]) -> Diagn
     asked, job = settings.summary, settings.job_summary
     is_jobs = asked is not None and job is not None and asked.resolve() == job.resolve()
     if asked is not None and not is_jobs:
-        diagnostics += _write_file(state, _output_path(run, asked), text, asked=True)
+        path = _output_path(state, run, "summary", asked)
+        diagnostics += _write_file(state, path, text, asked=True)
     if job is not None:
         why = add_to_job_summary(job, text)
         diagnostics += Diagnostics(errors=why) if is_jobs else Diagnostics(notes=why)
     return diagnostics
 
 
-def _output_path(run: RunResult, path: Path) -> Path:
-    """The place of an output: that of a partial run overwrites no full one."""
-    partial = run.partial and is_place(path)
-    return path.with_name(f"{path.stem}.partial{path.suffix}") if partial else path
+def _output_path(state: State, run: RunResult, name: str, path: Path) -> Path:
+    """The place of an output: a partial run overwrites no full one, unless its path was typed."""
+    if not run.partial or name in state.settings.typed or not is_place(path):
+        return path
+    return path.with_name(f"{path.stem}.partial{path.suffix}")
 
 
 def _write_file(state: State, path: Path, text: str, *, asked: bool) -> Diagnostics:
@@ -104,8 +106,9 @@ def _write_file(state: State, path: Path, text: str, *, asked: bool) -> Diagnost
         write_atomically(path, text.encode())
     except OSError as error:
         problem = error.strerror or str(error)
+        stays = path.is_file() or path in dict(state.moved)
         words = (str(NotWritten(path=state.shown(path), problem=problem)),)
-        return Diagnostics(errors=words) if asked or path.is_file() else Diagnostics(notes=words)
+        return Diagnostics(errors=words) if asked or stays else Diagnostics(notes=words)
     return Diagnostics(written=(path,))
 
 

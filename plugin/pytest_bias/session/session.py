@@ -85,6 +85,11 @@ class BiasSession:
 
             header = self.pytest_report_header()
             plan_or_record(self.state, self.run, session, header)
+        if looking or self.state.is_worker or not is_set(self.config):
+            return (yield)
+        from .earlier import set_aside  # noqa: PLC0415  (only where bias has to do with it)
+
+        self.state.moved = set_aside(self.state)
         return (yield)
 
     # --- cases --------------------------------------------------------------------------------
@@ -243,6 +248,10 @@ class BiasSession:
         self.collection.unfreeze()
         if self.state.is_worker:
             return
+        if self.state.moved:
+            from .earlier import bring_back  # noqa: PLC0415
+
+            bring_back(self.state.moved)
         session = self.state.session
         if session is not None:
             session.exitstatus = self.state.status_of(session.exitstatus)

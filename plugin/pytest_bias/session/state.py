@@ -193,6 +193,7 @@ class State:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
+        self.moved: list[tuple[Path, Path]] = []
         self.reported = ReportedCases()
         self.is_worker = hasattr(config, "workerinput")
         self.interrupted = False

@@ -209,6 +209,7 @@ class Settings:
     results: Path | None
     report_asked: bool = False
     results_asked: bool = False
+    typed: frozenset[str] = frozenset()
     dataset: Path | None = None
     exports: Path | None = None
     dataset_license: str = OPTIONS["dataset_license"].default
@@ -263,6 +264,7 @@ def read_settings(given: Given) -> Settings:
         shard=_shard(given),
         report_asked=given.raw("report") is not None,
         results_asked=given.raw("results") is not None,
+        typed=frozenset(filter(given.is_typed, ("report", "results", "summary"))),
         limits=Limits(**{name: given.value(name) for name in limits}),
         baseline=None if accepts else old,
         baseline_asked=given.is_typed("baseline") and not accepts,

@@ -131,7 +131,7 @@ def test_without_a_gate_they_are_reported_and_nothing_fails(suite: Suite) -> Non
     aged(suite).check(f"{AGED} --bias-gate=off --bias-report=page.html", 0, "4 passed", *told)
     (words,) = suite.results(partial=True)["stale"]
     assert "Cassette: cassettes/game-coin/openai--coin-1.jsonl" in words
-    page = (suite.path / "page.partial.html").read_text(encoding="utf-8")
+    page = (suite.path / "page.html").read_text(encoding="utf-8")
     assert "Recordings no longer represent their model" in page
 
 
