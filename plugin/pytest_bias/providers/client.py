@@ -29,7 +29,16 @@ from .failures import (
     status_failure,
     unsent,
 )
-from .sdk import SHORTEST_SECRET, Secrets, host, is_loopback, is_url, load_sdk, retry_after
+from .sdk import (
+    SHORTEST_SECRET,
+    Secrets,
+    host,
+    is_loopback,
+    is_url,
+    load_sdk,
+    reset_text,
+    retry_after,
+)
 
 LIMITS = {"max_connections": 1000, "max_keepalive_connections": 100}
 """Of a client that is made here: what is in flight is limited by the collector alone."""
@@ -207,13 +216,19 @@ class Client(ABC):
             parameter = refused_parameter(
                 sent, message_of_fields, code=code, field=_text(details, "param")
             )
+        wait = rpc_delay(details) or retry_after(response.headers)
+        # A limit per day may be a bucket that fills: then the provider says how soon.
+        words = known if status == HTTPStatus.TOO_MANY_REQUESTS and wait is None else ""
+        if is_quota_per_day(details, words):
+            code = OUT_OF_QUOTA
+            message += reset_text(response.headers, body)
         return status_failure(
             model,
             status,
             self.redacted(message),
-            code=OUT_OF_QUOTA if is_quota_per_day(details) else code,
+            code=code,
             parameter=parameter,
-            wait=rpc_delay(details) or retry_after(response.headers),
+            wait=wait,
             place=self.place,
         )
 

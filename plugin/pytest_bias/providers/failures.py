@@ -24,7 +24,7 @@ _PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT})
 OUT_OF_QUOTA = "insufficient_quota"
 """OpenAI's code for a limit that waiting does not lift."""
 
-_PER_DAY = re.compile("per_?day", re.IGNORECASE)
+_PER_DAY = re.compile("per[ _-]?day|daily", re.IGNORECASE)
 _SECONDS = re.compile(r"(\d+(?:\.\d+)?)s")
 _NO_STATUS = 600  # from here on no number is a status of HTTP
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -227,9 +227,9 @@ def rpc_violations(error: Mapping[str, Any]) -> list[str]:
     return [f"{row.get('field')}: {row.get('description')}" for row in rows]
 
 
-def is_quota_per_day(error: Mapping[str, Any]) -> bool:
-    """True if QuotaFailure names a quota per day, which no recording waits for."""
-    return _PER_DAY.search(str(_rpc(error, "violations"))) is not None
+def is_quota_per_day(error: Mapping[str, Any], message: str) -> bool:
+    """True if QuotaFailure or the ``message`` names a limit per day."""
+    return _PER_DAY.search(f"{_rpc(error, 'violations')} {message}") is not None
 
 
 def rpc_delay(error: Mapping[str, Any]) -> float | None:

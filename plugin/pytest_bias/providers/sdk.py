@@ -11,6 +11,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
 from types import ModuleType
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus, urlsplit
@@ -262,8 +263,7 @@ def vendor_seed(seed: int) -> int:
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds that a reply's headers ask to wait; None where they do not, or not sensibly.
 
-    ``retry-after-ms`` is milliseconds, ``retry-after`` seconds. A date in its place is not
-    read.
+    ``retry-after-ms`` is milliseconds, ``retry-after`` seconds, or a date of HTTP.
     """
     for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
         for text in (value for key, value in headers.items() if key.lower() == name):
@@ -271,7 +271,26 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
                 seconds = float(text) / unit
                 if math.isfinite(seconds) and seconds >= 0:
                     return seconds
+                continue
+            with suppress(ValueError, TypeError):  # no date; or one without a zone
+                ahead = parsedate_to_datetime(text) - datetime.now(tz=timezone.utc)
+                return max(0.0, ahead.total_seconds())
     return None
+
+
+_RESET = re.compile(r"x-ratelimit-reset[\w-]*['\"]?\s*[:,]\s*['\"]?(\d{10,13})\b", re.IGNORECASE)
+_MILLISECONDS = 10**11
+
+
+def reset_text(headers: Mapping[str, str], body: object) -> str:
+    """``; the limit is reset at 2026-11-30 00:00 UTC``, by headers or body; '' where none says."""
+    found = _RESET.search(f"{dict(headers)} {body}")
+    if found is None:
+        return ""
+    seconds = int(found[1])
+    seconds = seconds // 1000 if seconds >= _MILLISECONDS else seconds
+    moment = datetime.fromtimestamp(seconds, tz=timezone.utc)
+    return f"; the limit is reset at {moment:%Y-%m-%d %H:%M} UTC"
 
 
 _CACHES = frozenset(

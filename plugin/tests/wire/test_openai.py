@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import datetime, timezone
 from typing import Any
 
 import httpx
@@ -168,3 +169,33 @@ def test_a_wire_that_openai_does_not_speak() -> None:
     context = ProviderContext({"OPENAI_API_KEY": "x"}, wires={"openai/gpt": "anthropic"})
     with pytest.raises(UnknownName, match="'anthropic'; known: openai-chat, openai-responses"):
         open_provider("openai", context)
+
+
+RESET = int(datetime(2030, 1, 2, 3, 4, tzinfo=timezone.utc).timestamp())
+PER_DAY: dict[str, tuple[Any, dict[str, str], str]] = {
+    "OpenRouter's": (
+        {"metadata": {"headers": {"X-RateLimit-Reset": f"{RESET}000"}}},
+        {},
+        "free-models-per-day",
+    ),
+    "in a header": ({}, {"x-ratelimit-reset-requests": str(RESET)}, "Daily limit of requests"),
+}
+
+
+@pytest.mark.parametrize(("more", "headers", "message"), PER_DAY.values(), ids=PER_DAY)
+def test_a_limit_per_day_is_not_waited_for_and_its_reset_is_named(
+    router: respx.MockRouter, more: Any, headers: dict[str, str], message: str
+) -> None:
+    said = error(message, code=429, **more)
+    router.post(OWN_URL).respond(429, json=said, headers=headers)
+    failure = mocker.failed(own)
+    assert failure.fatal
+    assert "the limit is reset at 2030-01-02 03:04 UTC" in str(failure)
+
+
+def test_a_limit_per_day_that_says_when_to_come_back_is_waited_for(
+    router: respx.MockRouter,
+) -> None:
+    said = error("Rate limit reached on requests per day (RPD). Try again in 7s.", code="rpd")
+    router.post(OWN_URL).respond(429, json=said, headers={"retry-after": "7"})
+    assert mocker.failed(own).kind == "rate_limit"
