@@ -73,9 +73,9 @@ class _Command:
             more: dict[str, Any] = {"metavar": of.takes} if of.takes else {}
             self.takes(typed, action=action, default=None, help=of.help.replace("%", "%%"), **more)
 
-    def study(self, *, records: tuple[str, ...] = ()) -> None:
-        """Take an experiment with models, and how it is recorded where it is."""
-        self.experiments(1)
+    def study(self, nargs: str | int, *, records: tuple[str, ...] = ()) -> None:
+        """Take experiments with models, and how they are recorded where they are."""
+        self.experiments(nargs)
         self.option("model", "design", "judge", "cassettes", "env_file")
         self.takes(
             "--runs", "--replicates", dest="replicates", metavar="N", help="replicates of each"
@@ -140,6 +140,12 @@ def _of_projects(group: _Group[Any]) -> None:
 
 
 def _of_studies(group: _Group[Any]) -> None:
+    plan = _Command(group, "plan", "study._plan", "print what recording would take",
+        "Print what recording would take, as --bias-plan does; nothing is called.",
+        "pytest-bias plan cv-screening --model openai/gpt-5.1-2025-11-13")
+    plan.study("*")
+    plan.option(*LIMITS)
+    plan.json()
     run = _Command(group, "run", "study._run", "record what is missing, and analyse it",
         "Call the model for what is not recorded, then analyse. Trials go to --out or standard "
         "output as JSON Lines, each when it is recorded. Then the model, or --writer, writes a "
@@ -154,12 +160,12 @@ def _of_studies(group: _Group[Any]) -> None:
     report.add_argument("--report", type=Path, metavar="FILE", help="the paper, in Markdown")
     report.add_argument("--no-report", action="store_true", help="have no paper written")
     run.takes("--writer", metavar="PROVIDER/MODEL", help="who writes the paper (the model)")
-    run.study(records=("missing", "all", "none"))
+    run.study(1, records=("missing", "all", "none"))
     analyze = _Command(group, "analyze", "study._analyze", "analyse recorded or tabled replies",
         "Analyse replies; nothing is called. Report, results and the experiment's own files and "
         "figures go to a folder. The exit status is 1 where the gate would fail.",
         "pytest-bias analyze cv-screening --model simulated/even --output my_figures")
-    analyze.study()
+    analyze.study(1)
     analyze.takes("--table", metavar="TABLE",
         help="a table of replies: its path, or NAME of the roster's [table.NAME]")
     analyze.file("--output", "DIR",

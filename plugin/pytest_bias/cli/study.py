@@ -1,4 +1,4 @@
-"""The commands ``pytest-bias run`` and ``analyze``: without pytest."""
+"""The commands ``pytest-bias plan``, ``run`` and ``analyze``: without pytest."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from ..providers.roles import check_models
 from ..report.exports import exported_files, write_exports
 from ..report.page import report_html
 from ..report.paper import brief_of, write_paper
-from ..report.recording_text import StreamTerminal, recording_progress
+from ..report.recording_text import StreamTerminal, plan_lines, recording_progress
 from ..report.replies import replies_of
 from ..report.run import RunResult, results_text
 from ..report.terminal import section_lines
 from ..report.wording import closing_lines
 from ..settings.roster import is_tabled
-from ..workbench.plans import recording_diagnostics, terms_of
+from ..workbench.plans import make_plan, recording_diagnostics, terms_of
 from ..workbench.project import Project
 from ..workbench.study import (
     Results,
@@ -58,17 +58,23 @@ def _typed_here(work: Callable[[argparse.Namespace], int]) -> Callable[[argparse
             return work(given)
         except BiasError as error:
             text = error.explanation if isinstance(error, NotRecorded) else str(error)
-            tell(f"pytest-bias: {_typed(text)}", wrong=True)
+            tell(f"pytest-bias: {_typed(text, given)}", wrong=True)
             return 2
 
     return typed
 
 
-def _typed(text: str) -> str:
-    """``text`` with options and commands as they are typed here, where there are such."""
-    text = text.replace("pytest <the same arguments>", "pytest-bias run <the same arguments>")
+def _typed(text: str, given: argparse.Namespace) -> str:
+    """``text`` with options and commands as they are typed here, where each has one but the gate.
+
+    What records several experiments is a command of pytest's.
+    """
+    if len(given.experiments) == 1:
+        text = text.replace("pytest <the same arguments", "pytest-bias run <the same arguments")
+        text = text.replace(", no --bias-plan>", ">")
     text = text.replace("--bias-gate=off", "bias_gate=off in the ini file")
-    return text.replace("--bias-", "--")
+    lines = text.split("\n")
+    return "\n".join(e if "pytest <" in e else e.replace("--bias-", "--") for e in lines)
 
 
 def _asked(given: argparse.Namespace) -> dict[str, Any]:
@@ -80,13 +86,22 @@ def _project(given: argparse.Namespace) -> Project:
     return open_project(given.experiments, given.suite, **_asked(given))
 
 
-def _record(project: Project, lines: _TrialLines) -> int:
+@_typed_here
+def _plan(given: argparse.Namespace) -> int:
+    project = _project(given)
+    plan = make_plan(project, project.cases)
+    for line in [plan.to_json()] if given.json else plan_lines(plan):
+        tell(_typed(line, given))
+    return 2 if plan.problems else 0
+
+
+def _record(project: Project, given: argparse.Namespace, lines: _TrialLines) -> int:
     """Record, with progress on standard error; 2 where something of it went wrong."""
     with recording_progress(StreamTerminal(sys.stderr)) as display:
         report = record_project(project, display, lines)
     recorded = recording_diagnostics(report)
     for line in (*recorded.notes, *(f"problem: {problem}" for problem in recorded.errors)):
-        tell(_typed(line), wrong=True)
+        tell(_typed(line, given), wrong=True)
     if report.interrupted:
         tell("recording interrupted; the same command goes on with what is kept", wrong=True)
         return 130
@@ -181,7 +196,7 @@ def _write_trials(project: Project, given: argparse.Namespace, lines: _TrialLine
     if given.record == "none":
         project.recordings.replayed(case)  # refused where a trial is missing
     else:
-        status = _record(project, lines)
+        status = _record(project, given, lines)
     known, missing = project.recordings.source_of(case).known(case.design)
     for outcome in (each for each in known if each.trial.id not in lines.written):
         lines(case.experiment, outcome)

@@ -5,6 +5,7 @@ What is recorded is counted; what is not is estimated (:mod:`.estimate`).
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
@@ -16,10 +17,12 @@ from ..cassettes.recorded_trials import measured_in
 from ..cassettes.store import Cassette, cassette_path, journals_of, packed_path
 from ..contrasts.power import Prospect, passes
 from ..errors import BiasError
+from ..experiments.canonical import plain
 from ..experiments.design import Design, Trial
 from ..experiments.experiment import Experiment, ModelRoles, plan_all
 from ..providers.base import is_simulated
 from ..providers.destinations import destinations
+from ..settings.model_names import file_stem
 from ..settings.roster import Roster
 from ..settings.settings import Limits, RecordMode
 from .estimate import (
@@ -70,6 +73,7 @@ class PlanRow(PlanCounts):
     experiment: str
     model: str
     design: str
+    cassette: str
     simulated: bool
     judge_model: str | None
     estimate: CostEstimate
@@ -92,6 +96,11 @@ class RecordingPlan:
     max_calls: int | None
     budget: float | None
     endpoints: tuple[str, ...] = ()
+    version: int = 1
+
+    def to_json(self) -> str:
+        """The plan as indented JSON text, the same for the same plan."""
+        return json.dumps(plain(self, "plan"), sort_keys=True, indent=1)
 
 
 def totals_of(rows: Sequence[PlanRow]) -> PlanCounts:
@@ -230,6 +239,7 @@ class _Planner:
             experiment=experiment.id,
             model=model,
             design=job.design.name,
+            cassette=f"{experiment.id}/{file_stem(model)}",
             simulated=is_simulated(model),
             trials=len(job.trials),
             recorded_trials=len(job.trials) - len(missing),

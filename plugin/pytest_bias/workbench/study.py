@@ -16,7 +16,7 @@ from ..baselines.entries import is_stopped
 from ..contrasts.cases import Case, Registry
 from ..errors import BadSetting, Diagnostics, NotRecorded, UnknownName
 from ..experiments.checks.manipulation import faults
-from ..experiments.experiment import Experiment
+from ..experiments.experiment import GATE, Experiment
 from ..experiments.fields import need_text
 from ..experiments.records import Outcome, record_of
 from ..recording.caller import OnTrial, ignore_trial
@@ -196,8 +196,8 @@ def open_project(
 ) -> Project:
     """Open a suite with experiments and models chosen: ``cases`` has one for each pair.
 
-    With a ``registry``, ``experiments`` are ids in it. ``options`` are those of pytest by their
-    names without ``--bias-``.
+    No ``experiments`` means all of the suite that have the design; with a ``registry`` they are
+    ids in it. ``options`` are those of pytest by their names without ``--bias-``.
 
     Raises BadSetting or UnknownName for what is chosen and is not there, or makes no sense.
     """
@@ -209,9 +209,12 @@ def open_project(
         problem = "no model is named; give PROVIDER/MODEL, or set bias_models in the ini file"
         raise BadSetting(option="--bias-model", value=None, problem=problem)
     project = Project(settings, registry)
+    chosen = [registry[name].experiment for name in names]
+    if not experiments:  # of a whole suite those without the design are left out
+        chosen = [each for each in chosen if settings.design in {GATE, *each.designs}] or chosen
     project.cases = [
         project.recordings.sized(Case("hypothesis", of, model, design))
-        for of in (registry[name].experiment for name in names)
+        for of in chosen
         for design in [of.design(settings.design, settings.replicates)]
         for model in settings.models
     ]

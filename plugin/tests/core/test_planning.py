@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -239,6 +240,19 @@ def test_totals(tmp_path: Path) -> None:
     assert totals.unpriced == (OTHER,)
     # Models are recorded side by side: six minutes for the one with more to do.
     assert (totals.minutes, totals.mark) == (6.0, "estimate")
+
+
+def test_the_plan_is_plain_json_and_always_the_same(tmp_path: Path) -> None:
+    of = experiment(ask_twice, simulated=simulated)
+    found = planned(tmp_path, of, max_calls=5, budget=0.5)
+    text = found.to_json()
+    assert text == planned(tmp_path, of, max_calls=5, budget=0.5).to_json()
+    value = json.loads(text)
+    assert (value["version"], value["mode"], value["max_calls"]) == (1, "missing", 5)
+    assert value["rows"][0]["subject"]["calls"] == 12
+    assert value["rows"][0]["cassette"] == "tiny/openai--tiny"
+    assert value["totals"]["missing_trials"] == 6
+    assert str(tmp_path) not in text
 
 
 def test_thousands_of_trials_are_sampled_and_not_carried_out(tmp_path: Path) -> None:

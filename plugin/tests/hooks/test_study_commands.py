@@ -1,4 +1,4 @@
-"""``pytest-bias run`` and ``analyze`` in a suite."""
+"""``pytest-bias plan``, ``run`` and ``analyze`` in a suite."""
 
 from __future__ import annotations
 
@@ -158,14 +158,17 @@ def test_wrong_and_missing_ends_with_2_and_a_bias_with_1(suite: Suite) -> None:
             "pytest-bias run <the same arguments> --model",
         ),
         ("analyze game-coin --model nobody", 2, "write it as provider/model"),
-        ("analyze game-coin --model openai/latest", 2, "without a gate (bias_gate=off in the ini"),
-        ("run game-con --model simulated/even", 2, "did you mean 'game-coin'"),
+        ("plan game-coin --model openai/latest", 2, "without a gate (bias_gate=off in the ini"),
+        ("plan game-con --model simulated/even", 2, "did you mean 'game-coin'"),
         ("analyze coin --model simulated/biased", 1, "written: figures/bias-report.html"),
         ("run coin --model simulated/even --out /dev/full", 2, "every reply is recorded"),
     ):
         done = _command(suite, *line.split())
         assert (done.ret, said in done.stderr.str()) == (status, True), line
     assert (suite.path / "figures" / "bias-report.html").exists()
+    plan = _command(suite, "plan", "game-coin", "--model", "simulated/even")
+    assert plan.ret == 0
+    plan.stdout.fnmatch_lines(["bias plan:*"])
 
 
 def test_a_trial_that_a_cap_keeps_from_being_recorded_has_one_line_then_and_later(
