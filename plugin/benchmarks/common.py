@@ -82,7 +82,7 @@ from pytest_bias.providers.base import ProviderContext
 from pytest_bias.recording.caller import Terms
 from pytest_bias.recording.collector import collect
 from pytest_bias.recording.job import Job
-from pytest_bias.settings.roster import EndpointEntry
+from pytest_bias.settings.model_entry import EndpointEntry
 from pytest_bias.settings.settings import Limits
 
 url, concurrency, folder = sys.argv[1:]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..experiments.records import Outcome
-from ..settings.roster import ModelEntry
+from ..settings.model_entry import ModelEntry
 
 _LEVEL = 0.01
 _FEWEST = 5

@@ -11,7 +11,8 @@ from typing import Protocol, cast
 from ..errors import BadSetting, BiasError, UnknownName
 from ..experiments.messages import Completion, Request
 from ..experiments.simulated import SimulatedAnswer
-from ..settings.roster import LOCAL, EndpointEntry, LocalEntry
+from ..settings.model_entry import EndpointEntry, LocalEntry
+from ..settings.roster import LOCAL
 from .destinations import check_sent, variables_of
 
 SIMULATED = "simulated"

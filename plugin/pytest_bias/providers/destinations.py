@@ -11,7 +11,8 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from ..errors import BadSetting
-from ..settings.roster import EndpointEntry, Roster
+from ..settings.model_entry import EndpointEntry
+from ..settings.roster import Roster
 from .sdk import host, is_loopback
 
 PAIRS = "PYTEST_BIAS_KEYS"

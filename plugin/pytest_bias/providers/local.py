@@ -23,8 +23,9 @@ from packaging.requirements import InvalidRequirement, Requirement
 from ..errors import BadSetting, MissingPackage
 from ..experiments.messages import Completion, Request
 from ..settings.given import cores, is_file
+from ..settings.model_entry import LocalEntry
 from ..settings.model_names import SERVED_BY
-from ..settings.roster import LOCAL, LocalEntry
+from ..settings.roster import LOCAL
 from .base import DEFAULT_WIRE, NO_KEY, Call, Endpoint, Provider, ProviderContext, open_wire
 
 SERVER = "xllamacpp"  # llama.cpp and its server inside

@@ -10,7 +10,8 @@ from ..errors import BadSetting, UnknownName
 from ..experiments.experiment import Experiment, ModelRoles
 from ..experiments.messages import ModelRole
 from ..experiments.replay import JUDGE
-from ..settings.roster import LOCAL, PUBLISHED, TABLE, ModelEntry, Roster, is_tabled, is_unpinned
+from ..settings.model_entry import ModelEntry
+from ..settings.roster import LOCAL, PUBLISHED, TABLE, Roster, is_tabled, is_unpinned
 from ..settings.settings import Settings
 from .base import check_added, is_simulated, split_model
 from .simulated import JUDGES, MODELS, PROGRAMS, judge_of_simulated

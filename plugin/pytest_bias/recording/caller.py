@@ -22,8 +22,9 @@ from ..providers.base import (
     open_provider,
     split_model,
 )
+from ..settings.model_entry import FREE
 from ..settings.model_names import other_model
-from ..settings.roster import FREE, Roster
+from ..settings.roster import Roster
 from ..settings.settings import Limits, RecordMode
 from .causes import Sent, explained, refusal, too_long
 from .estimate import tokens_of

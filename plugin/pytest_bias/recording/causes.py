@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from ..errors import CallFailed, FailureKind
 from ..experiments.messages import Request
-from ..settings.roster import BUILT_IN, ModelEntry
+from ..settings.model_entry import ModelEntry
+from ..settings.roster import BUILT_IN
 
 _MAY_REFUSE = re.compile("HTTP (?:400|422|500|501):")
 _WORDS = {"max_output_tokens": "max", "seeded": "seed"}

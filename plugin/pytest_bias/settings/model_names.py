@@ -18,7 +18,8 @@ import re
 from collections.abc import Iterable
 from urllib.parse import quote, unquote
 
-from .roster import ModelEntry, is_unpinned
+from .model_entry import ModelEntry
+from .roster import is_unpinned
 
 _SNAPSHOT = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|\d{3})", re.ASCII)
 """-2025-11-13 and -0613 (OpenAI), -20250514 (Anthropic), -001 (Google)."""

@@ -21,7 +21,8 @@ from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.replay import PendingRequest, carry_out, rehearse
 from pytest_bias.providers.roles import SAME, SIMULATED_JUDGE, check_models, judge_of, roles_of
 from pytest_bias.providers.simulated import SUBJECTS
-from pytest_bias.settings.roster import EndpointEntry, ModelEntry, Roster
+from pytest_bias.settings.model_entry import EndpointEntry, ModelEntry
+from pytest_bias.settings.roster import Roster
 from pytest_bias.settings.settings import Settings
 
 from .factories import ask_once, completion, experiment

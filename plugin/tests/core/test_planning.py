@@ -15,7 +15,8 @@ from pytest_bias.experiments.protocol import Subject
 from pytest_bias.experiments.simulated import SimulatedPrompt
 from pytest_bias.recording.estimate import SAMPLE, Calls
 from pytest_bias.recording.plan import PlanJob, PlanRow, RecordingPlan, plan_recording
-from pytest_bias.settings.roster import ModelEntry, Price, Roster
+from pytest_bias.settings.model_entry import ModelEntry, Price
+from pytest_bias.settings.roster import Roster
 from pytest_bias.settings.settings import Limits, RecordMode
 
 from . import factories, test_measured

@@ -11,18 +11,9 @@ import pytest
 from pytest_bias.errors import BadSetting
 from pytest_bias.experiments.messages import Parameters
 from pytest_bias.providers import base
+from pytest_bias.settings.model_entry import FREE, WIRES, EndpointEntry, ModelEntry, Price
 from pytest_bias.settings.model_names import answered_by, answered_text, other_model
-from pytest_bias.settings.roster import (
-    BUILT_IN,
-    FREE,
-    WIRES,
-    EndpointEntry,
-    ModelEntry,
-    Price,
-    is_unpinned,
-    parse_roster,
-    read_roster,
-)
+from pytest_bias.settings.roster import BUILT_IN, is_unpinned, parse_roster, read_roster
 
 PATH = Path("bias_models.toml")
 ROOT = Path(__file__).parents[3]

@@ -11,7 +11,8 @@ from pytest_bias.cassettes.staleness import dated, served_otherwise, stale
 from pytest_bias.errors import StaleRecordings
 from pytest_bias.experiments.messages import ModelRole
 from pytest_bias.experiments.records import Exchange, Recording
-from pytest_bias.settings.roster import ModelEntry, Roster
+from pytest_bias.settings.model_entry import ModelEntry
+from pytest_bias.settings.roster import Roster
 
 from .factories import MODEL, recording
 from .test_settings import settings

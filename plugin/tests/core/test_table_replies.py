@@ -24,7 +24,8 @@ from pytest_bias import (
     analyze,
 )
 from pytest_bias.errors import BadSetting, InvalidReply
-from pytest_bias.settings.roster import ModelEntry, Roster, parse_roster
+from pytest_bias.settings.model_entry import ModelEntry
+from pytest_bias.settings.roster import Roster, parse_roster
 from pytest_bias.settings.table_entry import TableEntry
 from pytest_bias.tables.subjects import read_table
 

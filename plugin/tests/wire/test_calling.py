@@ -24,7 +24,8 @@ from pytest_bias.experiments.messages import (
 from pytest_bias.providers.base import Call, ProviderContext
 from pytest_bias.recording.caller import Caller, Retries, Terms
 from pytest_bias.recording.limits import Capped, Halted, Spending, Stop
-from pytest_bias.settings.roster import ModelEntry, Price, Roster
+from pytest_bias.settings.model_entry import ModelEntry, Price
+from pytest_bias.settings.roster import Roster
 from pytest_bias.settings.settings import Limits
 
 from .virtual_time import most_in_a_window, now, run_virtually

@@ -17,7 +17,8 @@ from pytest_bias.experiments.design import Factor
 from pytest_bias.experiments.experiment import Experiment, plan
 from pytest_bias.experiments.messages import Parameters, Place, trial_seed
 from pytest_bias.recording.job import Job
-from pytest_bias.settings.roster import ModelEntry, Price, Roster
+from pytest_bias.settings.model_entry import ModelEntry, Price
+from pytest_bias.settings.roster import Roster
 
 from ..core.factories import ask_twice, experiment
 from ..support import server as support

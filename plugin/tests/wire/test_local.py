@@ -18,7 +18,7 @@ from pytest_bias.errors import BadSetting
 from pytest_bias.experiments.messages import Completion, Message, Parameters, Request
 from pytest_bias.providers.base import Call, ProviderContext, open_provider
 from pytest_bias.providers.local import weights_of
-from pytest_bias.settings.roster import LocalEntry
+from pytest_bias.settings.model_entry import LocalEntry
 
 from ..hooks.suites import TESTS, experiment_source
 from ..runs import run_here

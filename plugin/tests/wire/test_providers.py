@@ -28,7 +28,7 @@ from pytest_bias.providers.base import (
     open_wire,
     split_model,
 )
-from pytest_bias.settings.roster import EndpointEntry, Wire
+from pytest_bias.settings.model_entry import EndpointEntry, Wire
 
 from ..helpers import answering, saying
 from . import mocker

@@ -14,7 +14,8 @@ from pytest_bias.cassettes.recorded_trials import reread
 from pytest_bias.cassettes.servers import Servers, servers_of
 from pytest_bias.cassettes.store import Cassette, cassette_path
 from pytest_bias.experiments.experiment import Experiment, plan
-from pytest_bias.settings.roster import ModelEntry, Roster
+from pytest_bias.settings.model_entry import ModelEntry
+from pytest_bias.settings.roster import Roster
 
 from ..core.factories import experiment
 from ..support.server import Outgoing, Served, Server, over_http, running

@@ -13,7 +13,8 @@ from pytest_bias.experiments.messages import Parameters
 from pytest_bias.experiments.simulated import SimulatedPrompt
 from pytest_bias.recording.plan import PlanJob, RecordingPlan, plan_recording
 from pytest_bias.report.recording_text import plan_lines
-from pytest_bias.settings.roster import ModelEntry, Price, Roster, read_roster
+from pytest_bias.settings.model_entry import ModelEntry, Price
+from pytest_bias.settings.roster import Roster, read_roster
 from pytest_bias.settings.settings import Limits, RecordMode
 
 from ..factories import MODEL, ask_twice, experiment, record
