@@ -173,6 +173,20 @@ def _of_studies(group: _Group[Any]) -> None:
     analyze.flag("--no-plots", "draw no figure and no page")
     analyze.flag("--methodology", "print how each hypothesis was tested")
     analyze.json("print the results as JSON")
+    accept = _Command(group, "accept", "study._accept", "write verdicts into the baselines",
+        "Analyse recordings and write the verdicts into the baseline of each model, as "
+        "--bias-accept does, but without running tests. Nothing is written where one verdict may "
+        "not be accepted. What is not CLEAR needs a reason, an owner and an end. The exit status "
+        "is 2 where nothing was accepted.",
+        'pytest-bias accept cv-screening --model openai/gpt-5.1-2025-11-13 --reason "names" '
+        "--owner ethics --until 2027-06-30")
+    accept.parser.set_defaults(accept=True)
+    accept.study("*")
+    accept.option("baseline", "baselines")
+    for name in ("accept_reason", "accept_owner", "accept_until"):
+        of = OPTIONS[name]
+        typed = f"--{name.removeprefix('accept_')}"
+        accept.takes(typed, dest=name, metavar=of.takes, help=of.meaning)
     import_ = _Command(group, "import", "importing._import", "declare another tool's results",
         "Recognise results of promptfoo, Inspect, lm-eval, deepeval or a batch API by their keys, "
         "and propose their table for the roster. It is written after a yes at a terminal; "

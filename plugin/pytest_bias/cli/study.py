@@ -1,10 +1,11 @@
-"""The commands ``pytest-bias plan``, ``run`` and ``analyze``: without pytest."""
+"""The commands ``pytest-bias plan``, ``run``, ``analyze`` and ``accept``: without pytest."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -14,6 +15,8 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
+from ..baselines.accept import accept
+from ..baselines.accepted import Baselines
 from ..contrasts.cases import Case
 from ..errors import BadSetting, BiasError, NotRecorded, NotWritten
 from ..experiments.experiment import Experiment
@@ -47,6 +50,7 @@ from .files import tell_paper
 
 _FIGURES = Path("figures")
 _TEXTS = ("design", "replicates", "judge", "cassettes", "env_file")
+_ACCEPTED = ("accept", "accept_reason", "accept_owner", "accept_until", "baseline", "baselines")
 
 
 def _typed_here(work: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
@@ -74,11 +78,11 @@ def _typed(text: str, given: argparse.Namespace) -> str:
         text = text.replace(", no --bias-plan>", ">")
     text = text.replace("--bias-gate=off", "bias_gate=off in the ini file")
     lines = text.split("\n")
-    return "\n".join(e if "pytest <" in e else e.replace("--bias-", "--") for e in lines)
+    return "\n".join(e if "pytest <" in e else re.sub("--bias-(accept-)?", "--", e) for e in lines)
 
 
 def _asked(given: argparse.Namespace) -> dict[str, Any]:
-    names = (*_TEXTS, *LIMITS, "model", "record", "record_in_ci")
+    names = (*_TEXTS, *_ACCEPTED, *LIMITS, "model", "record", "record_in_ci")
     return {name: getattr(given, name) for name in names if getattr(given, name, None) is not None}
 
 
@@ -227,6 +231,27 @@ def _writer(given: argparse.Namespace, project: Project) -> str:
     # The writer may change from day to day: no verdict is about it.
     check_models(replace(settings, gate="off"), project.recordings.roster, [given.writer or model])
     return given.writer or model
+
+
+@_typed_here
+def _accept(given: argparse.Namespace) -> int:
+    project = _project(given)
+    recordings, analyses, judged = project.recordings, [], {}
+    baselines = Baselines(project.settings, recordings.source_of)
+    for case in project.cases:
+        analyses.append(results_of(project, case).analysis)
+        roles = recordings.roles(case.experiment, case.model)
+        for contrast in project.registry[case.experiment.id].hypotheses.values():
+            named = case.experiment.id, case.model, contrast.id
+            judged[named] = baselines.fingerprint(replace(case, contrast=contrast), roles)
+    whole = len(project.cases) == len([*project.registry]) * len(project.settings.models)
+    partial = bool(given.experiments) or not whole
+    accepted = accept(project.settings, analyses, judged, partial=partial)
+    for line in (*accepted.notes, *(f"written: {from_here(path)}" for path in accepted.written)):
+        tell(line)
+    for problem in accepted.errors:
+        tell(f"pytest-bias: {_typed(problem, given)}", wrong=True)
+    return 2 if accepted.errors else 0
 
 
 @_typed_here

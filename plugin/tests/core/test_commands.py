@@ -22,6 +22,7 @@ from ..runs import command
 ENTRY = "pytest_bias.cli.commands"
 ANCHORING = "anchoring-prosecutor-sentencing"
 EVEN = f"cassettes/{ANCHORING}/simulated--even.jsonl"
+ACCEPTED = "accepted/simulated--even.json"
 HEAVY = ("numpy", "scipy", "pandas", "pydantic", "pytest", "rich", "jinja2")
 LOADED = f"""
 import json, sys
@@ -45,11 +46,12 @@ def test_version_and_help_load_nothing_heavy(arguments: str) -> None:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with one experiment, and results of it."""
+    """A project with one experiment, results of it and a baseline."""
     folder = tmp_path_factory.mktemp("project")
     for line, said in (
         ("init anchoring", "next: pytest"),
         (f"analyze {ANCHORING} --no-plots --output out", "PASS: "),
+        ("accept --baselines accepted", "accepted: 4 verdicts of simulated/even"),
     ):
         done = command(folder, *line.split())
         assert (done.returncode, said in done.stdout) == (0, True), done
@@ -63,6 +65,7 @@ GOOD = {
     f"analyze {ANCHORING} --no-plots": "PASS: ",
     "plan anchoring --json": '"missing_trials": 0',
     f"paper out/bias-results.json --experiment {ANCHORING} --prompt": "Write a short paper",
+    f"compare {ACCEPTED} {ACCEPTED} --json": '"problems": []',
     "cassettes verify": "lines, undamaged",
     "cassettes join cassettes --into joined --json": '"parts": 1',
 }
@@ -105,6 +108,8 @@ WRONG = {
     f"import none.toml --experiment {ANCHORING}": "holds no results of promptfoo, Inspect, ",
     f"import no.json --experiment {ANCHORING}": "no.json: is no file",
     "import no.json --experiment anchoring": "--experiment=anchoring: declares several exper",
+    "accept --model simulated/drifted": "pytest <the same arguments> --bias-model simulated/dr",
+    "accept --until 1999-01-01": "--until=1999-01-01: is before today",
     "paper no.json --prompt": "RESULTS=no.json: cannot be read",
     "compare simulated/even x.json": "OLD=simulated/even: is no baseline file",
     "cassettes": "required: COMMAND",

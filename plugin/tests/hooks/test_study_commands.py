@@ -1,4 +1,4 @@
-"""``pytest-bias plan``, ``run`` and ``analyze`` in a suite."""
+"""``pytest-bias plan``, ``run``, ``analyze`` and ``accept`` in a suite."""
 
 from __future__ import annotations
 
@@ -98,6 +98,21 @@ def test_a_paper_that_is_not_written_leaves_run_and_analysis(suite: Suite) -> No
     assert len((suite.path / "t.jsonl").read_text().splitlines()) == TRIALS
     assert json.loads((suite.path / "a.json").read_text())["analyses"]
     assert not (suite.path / "r.md").exists()
+
+
+def test_accept_writes_what_a_session_does(suite: Suite) -> None:
+    model = ("--model", "simulated/biased")
+    words = {"reason": "known", "owner": "ann", "until": "2999-12-31"}
+    typed = [f"--{name}={word}" for name, word in words.items()]
+    lacking = _command(suite, "accept", "coin", *model, *typed[1:], "--baselines=ours")
+    assert (lacking.ret, (suite.path / "ours").exists()) == (2, False)
+    assert "what the gate stops needs --reason: " in lacking.stderr.str()
+    assert _command(suite, "accept", "coin", *model, *typed, "--baselines=ours").ret == 0
+    typed = [f"--bias-accept-{name}={word}" for name, word in words.items()]
+    suite.run("--bias-model=simulated/biased", "--bias-accept", *typed, "--bias-baselines=theirs")
+    (theirs,) = filter(Path.is_file, (suite.path / "theirs").rglob("*"))
+    ours = suite.path / "ours" / theirs.relative_to(suite.path / "theirs")
+    assert ours.read_bytes() == theirs.read_bytes()
 
 
 @pytest.mark.requirement("ANCHOR-16", "ANCHOR-18", "ANCHOR-19", "CV-14")
