@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from html import escape
 from pathlib import Path
 from typing import Literal
 
@@ -294,7 +295,7 @@ def _unread(path: str, problem: str) -> NotReadable:
     return NotReadable(path=path, problem=problem, hint="Run the tests again that have written it")
 
 
-# --- JUnit ------------------------------------------------------------------------------------
+# --- JUnit and pytest-html --------------------------------------------------------------------
 
 
 def properties_of(verdict: Verdict, baseline: str) -> tuple[tuple[str, str], ...]:
@@ -328,3 +329,17 @@ def properties_of(verdict: Verdict, baseline: str) -> tuple[tuple[str, str], ...
 
 def _ends(interval: Interval | None) -> str | None:
     return None if interval is None else f"[{interval.low!r}, {interval.high!r}]"
+
+
+def row_html(properties: Iterable[tuple[str, object]]) -> str:
+    """Title, verdict and estimate of a hypothesis for its row in pytest-html; else empty."""
+    values = dict(properties)
+    if "bias_verdict" not in values:
+        return ""
+    lines = [values.get("bias_title", ""), values["bias_verdict"]]
+    if "bias_decides" in values:
+        estimate = f"estimate {float(str(values['bias_estimate'])):z.4g}"
+        low, high = map(float, str(values["bias_decides"])[1:-1].split(", "))
+        level = 100 * float(str(values["bias_level"]))
+        lines.append(f"{estimate}, {level:.4g} % interval [{low:z.4g}, {high:z.4g}]")
+    return f"<div>{'<br>'.join(escape(str(line)) for line in lines if line)}</div>"

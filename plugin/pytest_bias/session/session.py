@@ -242,6 +242,14 @@ class BiasSession:
 
             print_section(self.state, self.result, terminalreporter)
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:
+        """Add a hypothesis' numbers to its row in pytest-html's report."""
+        from ..report.run import row_html  # noqa: PLC0415  (only with such a report)
+
+        if (numbers := row_html(getattr(report, "user_properties", ()))) and len(cells) > 1:
+            cells[1] = cells[1].replace("</td>", f"{numbers}</td>")
+
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self) -> None:
         """Remove the shared folder; nothing that ran after us may have turned red into green."""

@@ -13,6 +13,10 @@ from .suites import Scenario, Suite, scenarios, section
 from .test_fail_closed import BIASED
 
 FILE = "bias_tests/coin/experiment.py"
+HTML = (
+    "-p pytest_metadata.plugin -p pytest_html.plugin --html=page.html --self-contained-html "
+    "--junitxml=junit.xml"
+)
 PASS, FAIL = "PASS: 1 hypothesis, 1 CLEAR", "BIAS FOUND: 1 hypothesis, 1 BIASED"
 
 
@@ -37,8 +41,10 @@ def test_junit_has_the_numbers(suite: Suite, workers: int) -> None:
 
 
 @pytest.mark.parametrize("workers", [None, 1])
-def test_a_failure_is_said_once_and_shows_in_junit(suite: Suite, workers: int | None) -> None:
-    result = suite.check(f"{BIASED} --junitxml=junit.xml", 1, workers=workers)
+def test_a_failure_is_said_once_and_shows_in_junit_and_html(
+    suite: Suite, workers: int | None
+) -> None:
+    result = suite.check(f"{BIASED} {HTML}", 1, workers=workers)
     for text in (" bias ====", "    BIASED  number-high-low  +6.20, 99.6 % [", "written:"):
         assert len([line for line in result.outlines if text in line]) == 1
     short = r"BIASED \+6\.20, 99\.6 % \[\+5\.\d+, \+7\.\d+\], allowed ±2"
@@ -50,6 +56,9 @@ def test_a_failure_is_said_once_and_shows_in_junit(suite: Suite, workers: int | 
     assert order == sorted(order)
     (failure,) = junit(suite).iter("failure")
     assert re.fullmatch(short, failure.attrib["message"])
+    page = (suite.path / "page.html").read_text(encoding="utf-8")
+    assert "BIASED (beyond the margin)" in page
+    assert re.search(r"estimate 6\.2, 99\.\d+ % interval \[5\.\d+, 7\.\d+\]", page)
 
 
 @pytest.mark.requirement("CV-47")
