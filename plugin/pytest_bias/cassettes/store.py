@@ -58,6 +58,10 @@ REJOURNAL_SUFFIX = ".rerecording"
 """Of the journal of what is recorded anew; it replaces, and counts only when it is merged."""
 
 
+_LARGEST, _LONGEST_LINE, _PIECE = 1 << 30, 1 << 27, 1 << 20
+"""Bytes of a packed file's text, of a line of it, and of what is unpacked at once."""
+
+
 def cassette_path(folder: Path, experiment_id: str, model: str) -> Path:
     """``<folder>/<experiment-id>/<provider>--<model>.jsonl``: the place, packed or not."""
     return folder / experiment_id / f"{file_stem(model)}{SUFFIX}"
@@ -114,25 +118,46 @@ def lines_in(path: Path) -> Iterator[bytes]:
     line end of its own. A file that is not there has none.
 
     Raises NotReadable when it cannot be read, or is a pointer to a file that was not fetched.
-    Raises DamagedCassette when it cannot be unpacked.
+    Raises DamagedCassette when it cannot be unpacked, or is too large then.
     """
     data = read_file(path) or b""
-    if path.suffix == PACKED_SUFFIX:
-        try:
-            data = gzip.decompress(data)
-        except (EOFError, OSError, zlib.error):
-            problem = (
-                "it cannot be unpacked: it was changed or cut after packing, or Git converted its "
-                f"line ends, which *{PACKED_SUFFIX} -text in .gitattributes prevents"
-            )
-            raise DamagedCassette(path=path, line=1, problem=problem, whole=True) from None
-    lines = BytesIO(data)
+    lines = _unpacked(data, path) if path.suffix == PACKED_SUFFIX else BytesIO(data)
     is_journal = path.suffix not in (SUFFIX, PACKED_SUFFIX)
     for line in lines:
         if line.endswith(b"\n"):
             yield line[:-2] if line.endswith(b"\r\n") else line[:-1]
         elif not is_journal:
             yield line
+
+
+def _unpacked(data: bytes, path: Path) -> Iterator[bytes]:
+    """The lines of a packed file, each unpacked as it is read: a megabyte may hold gigabytes."""
+    for _ in _pieces(data, _PIECE, path):  # nothing is read of what cannot be unpacked to its end
+        pass
+    yield from _pieces(data, None, path)
+
+
+def _pieces(data: bytes, size: int | None, path: Path) -> Iterator[bytes]:
+    """What ``data`` unpacks to in pieces of ``size``, or in lines."""
+    unpacked, left, problem = gzip.GzipFile(fileobj=BytesIO(data)), _LARGEST, ""
+    read = unpacked.readline if size is None else unpacked.read
+    try:
+        while not problem and (piece := read(size or _LONGEST_LINE)):
+            left -= len(piece)
+            if left < 0 or len(piece) == _LONGEST_LINE:
+                problem = (
+                    f"it unpacks to more than {_LARGEST:,} bytes, or one of its lines to "
+                    f"{_LONGEST_LINE:,}, which no recording does"
+                )
+            else:
+                yield piece
+    except (EOFError, OSError, zlib.error):
+        problem = (
+            "it cannot be unpacked: it was changed or cut after packing, or Git converted its "
+            f"line ends, which *{PACKED_SUFFIX} -text in .gitattributes prevents"
+        )
+    if problem:
+        raise DamagedCassette(path=path, line=1, problem=problem, whole=True)
 
 
 def write_content(path: Path, text: Iterable[bytes]) -> None:

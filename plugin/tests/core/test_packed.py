@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,23 @@ def test_what_is_no_packed_cassette_is_damage(packed: Path, data: bytes, words: 
     packed.write_bytes(data)
     with pytest.raises(DamagedCassette, match=f"^{packed}, line 1: .*{words}"):
         Cassette(packed)
+
+
+@pytest.mark.parametrize("filling", [b"\n", b"x"], ids=["lines", "one line"])
+def test_a_file_that_unpacks_to_gigabytes_is_refused_before_it_does(
+    packed: Path, filling: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, limit in (("_LARGEST", 1 << 24), ("_LONGEST_LINE", 1 << 22), ("_PIECE", 1 << 16)):
+        monkeypatch.setattr(f"pytest_bias.cassettes.store.{name}", limit)
+    header = gzip.decompress(packed.read_bytes()).split(b"\n")[0] + b"\n"
+    for size, words in (
+        (1 << 23, "line 2" if filling == b"\n" else "or one of"),
+        (1 << 26, "more"),
+    ):
+        packed.write_bytes(gzip.compress(header + filling * size))
+        tracemalloc.start()
+        with pytest.raises(DamagedCassette, match=words):
+            Cassette(packed)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 3 << 22
