@@ -12,7 +12,7 @@ from ..errors import BadSetting, BiasError, UnknownName
 from ..experiments.messages import Completion, Request
 from ..experiments.simulated import SimulatedAnswer
 from ..settings.model_entry import EndpointEntry, LocalEntry
-from ..settings.roster import LOCAL
+from ..settings.roster import LOCAL, blurs_models
 from .destinations import check_sent, variables_of
 
 SIMULATED = "simulated"
@@ -152,8 +152,11 @@ def split_model(name: str, own: Iterable[str] = ()) -> tuple[str, str]:
 def check_added(names: Iterable[str]) -> None:
     """Refuse providers of plugins under the name of one of ours, or under none."""
     for name in names:
-        if name in _FACTORIES or "/" in name or not name:
-            problem = "a plugin cannot provide it: the name is taken, or no name before a slash"
+        if name in _FACTORIES or "/" in name or not name or blurs_models(name):
+            problem = (
+                "a plugin cannot provide it: the name is taken, or no name before a slash, which "
+                "neither holds -- nor ends in -"
+            )
             raise BadSetting(option="pytest_bias_providers", value=name, problem=problem)
 
 

@@ -81,7 +81,17 @@ def _endpoint_name(name: str) -> str:
     if name in (*BUILT_IN, PUBLISHED, TABLE):
         message = f"{name} is a provider already; give the endpoint another name"
         raise ValueError(message)
+    if blurs_models(name):
+        message = (
+            "its name must neither hold -- nor end in -, which part it from a model's in files"
+        )
+        raise ValueError(message)
     return _bare_name(name)
+
+
+def blurs_models(provider: str) -> bool:
+    """True if models of ``provider`` and of another one may have one name of a file."""
+    return "--" in provider or provider.endswith("-")
 
 
 _WITHOUT_FIELDS = ("codex/", "simulated/", f"{PUBLISHED}/", f"{TABLE}/")

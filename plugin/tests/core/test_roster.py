@@ -116,6 +116,8 @@ BAD: list[tuple[str, str, str, str]] = [
     (OWN, f'{CHAT}\nbase_url = "127.0.0.1/v1"', f"{OWN} base_url", URL),
     ("[endpoints.openai]", AT_HOME, "[endpoints.openai]", "openai is a provider already"),
     ('[endpoints."a/b"]', AT_HOME, '[endpoints."a/b"]', "letters, digits, - and _"),
+    ("[endpoints.a--b]", AT_HOME, "[endpoints.a--b]", "must neither hold -- nor end in -"),
+    ("[endpoints.a-]", AT_HOME, "[endpoints.a-]", "must neither hold -- nor end in -"),
     (LOCAL, "", LOCAL, "needs either the path of a GGUF file or the package of one"),
     ('[local."a/b"]', 'path = "a.gguf"', '[local."a/b"]', "letters, digits, - and _"),
 ]

@@ -75,3 +75,7 @@ def test_names_that_are_taken_are_refused(suite: Suite) -> None:
     suite.conftest(PROVIDES.replace("NAME", "openai"))
     taken = "ERROR: … a plugin cannot provide it: the name is taken"
     suite.check("--bias-model=openai/gpt-5.1-2025-11-13", 4, "", taken, process=True)
+    suite.conftest(PROVIDES.replace("NAME", "my--house"))
+    suite.check(
+        "--bias-model=my--house/one", 4, "", "neither holds -- nor ends in -", process=True
+    )
