@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
-from unicodedata import category
+from unicodedata import category, normalize
 from urllib.parse import quote
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#\w*\[)")
 _ACTIVE = re.compile(r"([\\`*_{}\[\]<>#|~@&!])")
 """What Markdown, HTML and a forge's mentions would take for more than a character."""
 
-_FORMULA = frozenset("=+-@＝＋－＠")
+_FORMULA = frozenset("=+-@")
 
 SENTENCES: dict[str, object] = {}
 """What templates call by its name, of :mod:`.wording`, which adds it."""
@@ -80,8 +80,9 @@ def writable(text: str) -> str:
 def csv_text(rows: Iterable[Iterable[CsvValue]]) -> str:
     r"""Rows as RFC 4180 has them (lines end in ``\r\n``), with no cell a spreadsheet would run.
 
-    A text that begins as a formula does (``=``, ``+``, ``-``, ``@``) gets an apostrophe before it,
-    by which spreadsheets know a text. Numbers are written with all their digits and stay numbers.
+    A text that begins as a formula does (``=``, ``+``, ``-``, ``@`` in any width, whatever is not
+    seen before it) gets an apostrophe before it, by which spreadsheets know a text. Numbers are
+    written with all their digits and stay numbers.
     """
     written = io.StringIO(newline="")
     csv.writer(written).writerows([_defused(cell) for cell in row] for row in rows)
@@ -95,7 +96,8 @@ def _visible(sign: str) -> str:
 def _defused(cell: CsvValue) -> CsvValue:
     if not isinstance(cell, str):
         return cell
-    runs = cell[:1] in {"\t", "\r", "\n"} or cell.lstrip()[:1] in _FORMULA
+    seen = (sign for sign in cell if not sign.isspace() and category(sign) not in _OBEYED)
+    runs = cell[:1] in {"\t", "\r", "\n"} or normalize("NFKC", next(seen, ""))[:1] in _FORMULA
     return f"'{cell}" if runs else cell
 
 

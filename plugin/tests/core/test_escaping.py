@@ -77,7 +77,24 @@ def test_nothing_is_left_to_obey_and_what_is_escaped_stays(text: str, seed: str)
 
 @pytest.mark.parametrize(
     "text",
-    ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", " =1", "＝1", "＋1", "－1", "＠x", "\n", "-"],
+    [
+        *(
+            "=1+1",
+            "+1",
+            "-1",
+            "@SUM(A1)",
+            "\t=1",
+            "\r=1",
+            " =1",
+            "＝1",
+            "＋1",
+            "－1",
+            "＠x",
+            "\n",
+            "-",
+        ),
+        *("\u200b=1", "\ufeff=1", "\x00=1", "\u2060 \u202e=1", "\u200d=1", "﹦1", "﹢1", "﹫x"),
+    ],
 )
 def test_no_text_becomes_a_formula(text: str) -> None:
     ((cell, number),) = csv.reader([csv_text([[text, -1.5]])], strict=True)
