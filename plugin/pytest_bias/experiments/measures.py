@@ -186,6 +186,8 @@ class Measure:
         value at all, or one of another kind.
         """
         value: Any = self._taken(result)
+        if hasattr(value, "tolist"):  # of numpy
+            value = value.tolist()
         kind = _kind(type(value))
         if None not in (kind, self.kind) and kind != self.kind:
             raise BadDesign(

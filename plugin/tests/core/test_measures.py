@@ -38,6 +38,8 @@ TAKEN = {
     "int": (5, 5.0),
     "float": (0.5, 0.5),
     "numpy float": (np.float64(0.5), 0.5),
+    "numpy int": (np.int64(5), 5.0),
+    "numpy flag": (np.bool_(1), True),
     "flag": (True, True),
     "text": ("too high", "too high"),
     "member of an enum": (Word.HIGH, "too high"),
@@ -53,7 +55,7 @@ def test_values(given: object, value: object) -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [math.nan, math.inf, None, [1], {}, np.int64(3), np.arange(2), 1j],
+    [math.nan, math.inf, None, [1], {}, np.float64(math.nan), np.arange(2), 1j],
     ids=lambda value: type(value).__name__ + str(value)[:4],
 )
 def test_what_is_no_value(given: object) -> None:
