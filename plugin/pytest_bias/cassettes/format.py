@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from shlex import quote
 from typing import Any, TypeVar, cast
 
 from ..errors import NEWER, DamagedCassette
@@ -140,6 +141,15 @@ def encode_text(text: str) -> bytes:
     return encoded({"text": text_digest(text), "value": text})
 
 
+def is_old_text(line: bytes) -> bool:
+    """True for an intact line of a text in format 1, which has no checksum but its digest."""
+    try:
+        value = json.loads(line)["value"] if line.startswith(TEXT_START) else None
+        return value is not None and with_sum(line) == encode_text(str(value))
+    except _UNREADABLE:
+        return False
+
+
 def encode_interaction(interaction: RecordedInteraction) -> bytes:
     """The line of an interaction, without the line feed."""
     completion = interaction.completion
@@ -260,6 +270,10 @@ def decode_header(line: bytes, path: str) -> Header:
     if version != FORMAT:
         problem = f"format version {version!r} is not {FORMAT}, the one known here"
         hint = f"{NEWER}." if type(version) is int and version > FORMAT else ""
+        if version == 1 and type(version) is int:
+            hint = (
+                f"pytest-bias cassettes convert {quote(path)} converts it, with all its replies."
+            )
         raise DamagedCassette(path=path, line=1, problem=problem, hint=hint)
     if without_sum(line) is None:
         raise DamagedCassette(path=path, line=1, problem=f"the header {CHANGED}")

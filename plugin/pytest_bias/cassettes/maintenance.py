@@ -1,7 +1,8 @@
-"""Recordings at rest: damaged lines skipped, and cassettes joined."""
+"""Recordings at rest: damaged lines skipped, cassettes joined and converted."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -11,17 +12,22 @@ from ..errors import DamagedCassette
 from ..settings.model_names import model_of
 from .files import backup_of, is_there, refuse_links, remove_leftovers
 from .format import (
+    CHANGED,
     HEADER_START,
     KEY_START,
     MEASURED_START,
     PROVENANCE_START,
     SCOPE_START,
     TEXT_START,
+    Provenance,
     combined,
     encode_header,
     encode_provenance,
     encoded,
+    is_old_text,
     replies_on,
+    with_sum,
+    without_sum,
 )
 from .recorder import recording_lock
 from .store import (
@@ -169,3 +175,54 @@ def _finished(place: Path) -> Cassette:
     if cassette.unfinished:
         raise cassette.unfinished_error()
     return cassette
+
+
+def convert(place: Path) -> str:
+    """Write a cassette of format 1 and its journals in format 2; what was done, empty if nothing.
+
+    Keys and replies stay byte for byte. Of a damaged file the intact lines are converted, and the
+    file as it was is kept beside it. Raises DamagedCassette where the header is not intact.
+    """
+    with recording_lock(place, stays=False):
+        cassette, notes = standing(place), list[str]()
+        for path in (*filter(None, [cassette]), *filter(is_there, journals_of(place))):
+            lines = list(lines_in(path))
+            after, damaged = _converted(lines, path, is_cassette=path == cassette)
+            if after == lines:
+                continue
+            refuse_links(path)
+            note = "converted"
+            if damaged:
+                note += f" without {damaged} damaged lines; "
+                note += f"the file as it was is kept as {backup_of(path, 'damaged').name}"
+            write_content(path, (line + b"\n" for line in after))
+            notes.append(note)
+        return "; ".join(dict.fromkeys(notes))
+
+
+def _converted(lines: list[bytes], path: Path, *, is_cassette: bool) -> tuple[list[bytes], int]:
+    """The intact lines of a file as format 2 has them, and the number of damaged ones."""
+    head = _converted_header(lines[0] if lines else b"", path) if is_cassette else []
+    new = [with_sum(line) if is_old_text(line) else line for line in lines[is_cassette:]]
+    if not head and (is_cassette or new == lines):
+        return lines, 0
+    intact = [line for line in new if without_sum(line) is not None]
+    return [*head, *intact], len(new) - len(intact)
+
+
+def _converted_header(line: bytes, path: Path) -> list[bytes]:
+    """Header and provenance in format 2 from a header of format 1; none where it is of another."""
+    try:
+        header = json.loads(line)
+        if header["format"] != 1:
+            return []
+        provenance = Provenance(**header["provenance"])
+        head = [
+            encode_header(header["experiment"], header["model"]),
+            encode_provenance(provenance),
+        ]
+    except (KeyError, TypeError, ValueError):
+        head = []
+    if not head or without_sum(line) is None:
+        raise DamagedCassette(path=path, line=1, problem=f"the header {CHANGED}")
+    return head

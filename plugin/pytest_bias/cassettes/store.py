@@ -38,6 +38,7 @@ from .format import (
     encode_header,
     encode_provenance,
     encoded,
+    is_old_text,
     replies_on,
     serving,
     sum_of,
@@ -525,7 +526,9 @@ def check_line(line: bytes, path: str, number: int) -> None:
     """Raise DamagedCassette unless a line is of a known kind and has its checksum."""
     whole = without_sum(line) is not None
     if line.startswith(_KINDS) and not whole:
-        raise DamagedCassette(path=path, line=number, problem=f"the line {CHANGED}")
+        hint = "pytest-bias cassettes convert converts what format 1 has left."
+        hint = hint if is_old_text(line) else ""
+        raise DamagedCassette(path=path, line=number, problem=f"the line {CHANGED}", hint=hint)
     if not line.startswith(_KINDS):
         raise no_line(line, path, number, hint=f"{NEWER}." if whole else "")
 

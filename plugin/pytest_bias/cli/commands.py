@@ -227,7 +227,7 @@ def _of_results(group: _Group[Any]) -> None:
 
 def _of_recordings(group: _Group[Any]) -> None:
     about = "Work on recordings as files. Nothing is called, and no key is needed."
-    short = "verify and join recordings"
+    short = "verify, join and convert recordings"
     cassettes = group.add_parser("cassettes", help=short, description=about).add_subparsers(
         title="commands", required=True, metavar="COMMAND"
     )
@@ -244,6 +244,12 @@ def _of_recordings(group: _Group[Any]) -> None:
     _paths(join)
     join.file("--into", "DIR", "folder of the joined recordings", required=True)
     join.json()
+    convert = _Command(
+        cassettes, "convert", "files._convert", "write older recordings in today's format",
+        "Write cassettes of format 1 in the current format. Keys and replies stay byte for byte, "
+        "and a recording that is in the current format stays as it is.",
+        "pytest-bias cassettes convert cassettes")
+    _paths(convert)
 
 
 def _paths(command: _Command, nargs: str = "+", default: str = "") -> None:

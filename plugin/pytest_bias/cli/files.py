@@ -13,7 +13,7 @@ from ..baselines.entries import is_stopped
 from ..baselines.gate import BaselineDiffers, compare
 from ..cassettes.files import is_there, unread
 from ..cassettes.format import text_digest
-from ..cassettes.maintenance import join
+from ..cassettes.maintenance import convert, join
 from ..cassettes.store import (
     PACKED_SUFFIX,
     SUFFIX,
@@ -176,6 +176,12 @@ def _join(given: argparse.Namespace) -> int:
             f"{from_here(each.path)}: {each.lines:,} lines, {each.added:,} of them new, from "
             f"{each.parts} {'cassette' if each.parts == 1 else 'cassettes'}"
         )
+    return 0
+
+
+def _convert(given: argparse.Namespace) -> int:
+    for path in _all_cassettes(given.paths):
+        tell(f"{from_here(path)}: {convert(path) or 'is in the current format'}")
     return 0
 
 

@@ -21,7 +21,9 @@ from pytest_bias.cassettes.format import (
     encode_interaction,
     encoded,
     with_sum,
+    without_sum,
 )
+from pytest_bias.cassettes.maintenance import convert
 from pytest_bias.cassettes.recorder import Recorder, recording_lock
 from pytest_bias.cassettes.store import (
     JOURNAL_SUFFIX,
@@ -228,7 +230,7 @@ def test_another_format_version_is_named(cassette: Path, version: object) -> Non
     cassette.write_bytes(b"".join(lines))
     said = str(damage(cassette))
     assert f"format version {version!r} is not 2" in said
-    hints = {3: NEWER, 99: NEWER}
+    hints = {1: "pytest-bias cassettes convert", 3: NEWER, 99: NEWER}
     assert hints.get(version, "Restore the file") in said  # type: ignore[call-overload]
 
 
@@ -285,6 +287,39 @@ def test_a_kind_of_line_that_is_not_known_is_refused_and_not_skipped(cassette: P
     line = encoded({"distribution": "aa"})
     cassette.write_bytes(cassette.read_bytes() + line + b"\n")
     assert NEWER in str(damage(cassette))
+
+
+def test_an_older_cassette_is_converted_with_all_its_replies(
+    recorded: Path, cassette: Path
+) -> None:
+    header, provenance, *lines = recorded.read_bytes().splitlines()
+    texts = [line for line in lines if line.startswith(b'{"text"')]
+    body = [*(without_sum(line) or b"" for line in texts), *lines[len(texts) :]]
+    old = {"format": 1, "experiment": SMALL.id, "model": MODEL, **json.loads(provenance)}
+    del old["sum"]
+    old |= {"lines": len(body), "checksum": digest(b"".join(line + b"\n" for line in body))}
+    before = b"".join(line + b"\n" for line in (encoded(old), *body))
+    journal = journal_of(cassette)
+    journal.write_bytes(b"".join(line + b"\n" for line in (provenance, *body[:1], lines[-1])))
+    cassette.write_bytes(before.replace(b"made by hand", b"made by me", 1))
+    with pytest.raises(DamagedCassette, match="line 1: the header is truncated or was changed"):
+        convert(cassette)
+    damaged = before.replace(b"turn 1", b"turn 2", 1)
+    cassette.write_bytes(damaged)
+    said = convert(cassette)
+    assert said.startswith("converted without 1 damaged lines; the file as it was is kept as ")
+    (kept,) = cassette.parent.glob("*.damaged-*")
+    assert kept.name in said
+    assert kept.read_bytes() == damaged
+    assert len(Cassette(cassette)) == 3
+    journal.write_bytes(b"".join(line + b"\n" for line in (provenance, *body[:1], lines[-1])))
+    cassette.write_bytes(before)
+    assert f"pytest-bias cassettes convert {cassette}" in str(damage(cassette))
+    assert convert(cassette)
+    assert cassette.read_bytes() == recorded.read_bytes()
+    assert journal.read_bytes().splitlines() == [provenance, texts[0], lines[-1]]
+    assert not convert(cassette)
+    assert header.startswith(b'{"format":2,')
 
 
 @pytest.fixture

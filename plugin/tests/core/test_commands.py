@@ -68,6 +68,7 @@ GOOD = {
     f"compare {ACCEPTED} {ACCEPTED} --json": '"problems": []',
     "cassettes verify": "lines, undamaged",
     "cassettes join cassettes --into joined --json": '"parts": 1',
+    "cassettes convert cassettes": "is in the current format",
 }
 
 
@@ -114,6 +115,7 @@ WRONG = {
     "compare simulated/even x.json": "OLD=simulated/even: is no baseline file",
     "cassettes": "required: COMMAND",
     "cassettes verify no": "no",
+    "cassettes convert no": "no",
     "cassettes join cassettes": "required: --into",
 }
 
