@@ -364,7 +364,8 @@ class CallFailed(BiasError):
     ``kind`` decides what happens next. ``retry_after`` is the seconds the provider asks to wait,
     ``parameter`` the name of the refused one (``temperature``, ``max_output_tokens``, ``seeded``).
     ``answered`` is whether an answer came back by which nothing was done: after a time-out or a
-    lost connection that is not known, and the call may have to be paid.
+    lost connection that is not known, and the call may have to be paid. ``refused_key`` is whether
+    the key was refused, as one that has expired is.
     """
 
     def __init__(
@@ -376,7 +377,9 @@ class CallFailed(BiasError):
         retry_after: float | None = None,
         parameter: str | None = None,
         answered: bool = True,
+        refused_key: bool = False,
     ) -> None:
+        self.refused_key = refused_key
         self.model = model
         self.problem = problem
         self.kind = kind

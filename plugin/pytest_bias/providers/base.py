@@ -114,7 +114,8 @@ class ProviderContext:
     ``environ`` holds the environment and what a named ``.env`` adds; ``answers`` are those of
     simulated subjects; ``endpoints`` are the user's own by provider name, ``local`` models on this
     machine; ``wires`` says for ``provider/model`` which wire format it needs, where its provider
-    has several. ``providers`` are those that plugins add, by name.
+    has several. ``providers`` are those that plugins add, by name. ``reread`` reads ``environ``
+    again, where the user names a file of keys.
     """
 
     environ: Mapping[str, str] = field(repr=False)
@@ -123,6 +124,7 @@ class ProviderContext:
     local: Mapping[str, LocalEntry] = field(default_factory=dict)
     wires: Mapping[str, str] = field(default_factory=dict)
     providers: Mapping[str, object] = field(default_factory=dict)
+    reread: Callable[[], Mapping[str, str]] | None = None
 
     @property
     def own(self) -> frozenset[str]:

@@ -73,7 +73,8 @@ def status_failure(
     if status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return CallFailed(model=model, problem=problem, kind="transient", retry_after=wait)
     problem += f" (at {place})" if place else ""
-    return CallFailed(model=model, problem=problem, kind="fatal")
+    refused = status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+    return CallFailed(model=model, problem=problem, kind="fatal", refused_key=refused)
 
 
 def reply_failure(model: str, what: str, error: Exception) -> CallFailed:

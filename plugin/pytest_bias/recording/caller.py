@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
+from typing import cast
 
 from ..errors import BadSetting, CallFailed
 from ..experiments.canonical import compact
@@ -22,6 +23,7 @@ from ..providers.base import (
     open_provider,
     split_model,
 )
+from ..providers.renewal import Renewing
 from ..settings.model_entry import FREE
 from ..settings.model_names import other_model
 from ..settings.roster import Roster
@@ -346,7 +348,12 @@ class Callers:
         if name not in self._callers:
             provider = split_model(name, self._terms.context.own)[0]
             if provider not in self._providers:
-                self._providers[provider] = open_provider(provider, self._terms.context)
+                context = self._terms.context
+                self._providers[provider] = (
+                    open_provider(provider, context)
+                    if context.reread is None
+                    else cast("Provider", Renewing(provider, context, context.reread))
+                )
             caller = Caller(
                 name, self._providers[provider], self._terms, self.spending, self._progress
             )

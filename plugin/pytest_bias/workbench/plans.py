@@ -150,15 +150,18 @@ def _in_shard(project: Project, cases: Iterable[Case]) -> list[tuple[Case, tuple
 def terms_of(project: Project, experiments: Iterable[Experiment], limits: Limits) -> Terms:
     """The terms on which models are called; simulated ones answer for ``experiments``."""
     settings = project.settings
+
+    def environ() -> Mapping[str, str]:
+        # A file that an ini file names may hold keys; it says not where they go.
+        allowed = {PAIRS: settings.environ.get(PAIRS, "")}
+        return {**read_environment(settings.environ, settings.env_file), **allowed}
+
     return Terms(
         mode=settings.record,
         folder=settings.cassettes,
         context=ProviderContext(
-            environ={
-                **read_environment(settings.environ, settings.env_file),
-                # A file that an ini file names may hold keys; it says not where they go.
-                PAIRS: settings.environ.get(PAIRS, ""),
-            },
+            environ=environ(),
+            reread=environ if settings.env_file is not None else None,
             answers=[each.simulated for each in experiments if each.simulated is not None],
             endpoints=project.recordings.roster.endpoints,
             providers=settings.providers,
