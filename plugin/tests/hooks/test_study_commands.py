@@ -181,9 +181,21 @@ def test_wrong_and_missing_ends_with_2_and_a_bias_with_1(suite: Suite) -> None:
         done = _command(suite, *line.split())
         assert (done.ret, said in done.stderr.str()) == (status, True), line
     assert (suite.path / "figures" / "bias-report.html").exists()
-    plan = _command(suite, "plan", "game-coin", "--model", "simulated/even")
-    assert plan.ret == 0
-    plan.stdout.fnmatch_lines(["bias plan:*"])
+
+
+def test_a_plan_of_a_whole_suite_leaves_out_what_lacks_the_design(suite: Suite) -> None:
+    suite.write(name="card")
+    card, count = "bias_tests/card/experiment.py", f"    replicates={REPLICATES},\n"
+    suite.change(card, count, f'{count}    designs={{"small": Design(replicates=10)}},\n')
+    suite.change(card, "import Experiment", "import Design, Experiment")
+    (suite.cassettes / "game-card" / "simulated--even.jsonl").unlink()
+    small = ("--design", "small", *MODEL)
+    planned = json.loads(_command(suite, "plan", *small, "--json").stdout.str())
+    assert [row["experiment"] for row in planned["rows"]] == ["game-card"]
+    plan = _command(suite, "plan", "card", *small)
+    plan.stdout.fnmatch_lines(["bias plan:*", "To record: pytest-bias run *--record=missing*"])
+    refused = _command(suite, "plan", "coin", *small)
+    assert (refused.ret, "unknown design" in refused.stderr.str()) == (2, True)
 
 
 def test_a_trial_that_a_cap_keeps_from_being_recorded_has_one_line_then_and_later(
