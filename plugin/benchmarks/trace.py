@@ -54,7 +54,7 @@ class Trace:
         file = frame.f_code.co_filename
         if file not in self._modules:
             path = Path(file)
-            inside = path.is_relative_to(PACKAGE)
+            inside = path.is_relative_to(PACKAGE) and path.suffix == ".py"  # templates are none
             parts = path.relative_to(PACKAGE).with_suffix("").parts if inside else ()
             self._modules[file] = ".".join(parts)
         return self._modules[file]
