@@ -82,7 +82,11 @@ def brief_lines(run: RunResult, verbosity: int = 0) -> Iterator[str]:
 
 def heading(run: RunResult) -> tuple[str, str] | None:
     """The outcome of a run and what it comes to; None where nothing can be said."""
-    stops, models = run.stops, ", ".join(run.models)
+    stops = run.stops
+    judged = {verdict.model for verdict in run.gating}
+    models = ", ".join(model for model in run.models if model in judged)
+    rest = ", ".join(model for model in run.models if model not in judged)
+    beside = f"; nothing was judged of {rest}" if rest else ""
     if run.upgrade is not None:
         return upgrade_heading(run.upgrade, reserved(run), judged=run.suite != "NO VERDICT")
     if stops:
@@ -91,13 +95,13 @@ def heading(run: RunResult) -> tuple[str, str] | None:
         of = number_text(len(run.gating), "hypothesis", "hypotheses")
         stop = f"stop{'s' * (len(stops) == 1)} this run"
         word = models_outcome(run).partition(",")[0]
-        return word, f"{models}: {len(stops)} of {of} {stop} ({counts})"
+        return word, f"{models}: {len(stops)} of {of} {stop} ({counts}){beside}"
     if not run.gating or run.suite == "NO VERDICT":
         return None
     let = "" if run.stands else f" ({', '.join(run.leniencies)})" * bool(run.leniencies)
     what = "nothing" if run.stands and run.passes else "no hypothesis"
     but = ", but a positive control was not seen" * run.not_seen
-    return models_outcome(run), f"{models}: {what} stops it{but}{let}"
+    return models_outcome(run), f"{models}: {what} stops it{but}{let}{beside}"
 
 
 def stopping_rows(run: RunResult, *, verbose: bool = False) -> tuple[Row, ...]:

@@ -91,6 +91,20 @@ def test_a_run_whose_control_was_not_seen_is_at_best_inconclusive() -> None:
     assert lead in report_html(of)
 
 
+@pytest.mark.parametrize("failing", [False, True])
+def test_a_model_of_which_nothing_was_judged_is_not_among_those_that_pass(
+    *, failing: bool
+) -> None:
+    run = replace(clear(), upgrade=None)
+    (first,) = run.analyses
+    other = replace(first, model=NEW, verdicts=(replace(first.verdicts[0], model=NEW),))
+    names = tuple(each.named for each in first.verdicts)
+    part = replace(run, analyses=(first, other), judged=names, failing=names if failing else ())
+    heading = next(brief_lines(part))
+    assert f"  {first.model}: " in heading
+    assert heading.endswith(f"; nothing was judged of {NEW}")
+
+
 def test_what_is_undecided_stands_first_and_is_never_folded() -> None:
     undecided = replace(ROW, hypothesis="minutes-cue-x-style", claim="detect", outcome="undecided")
     upgrade = replace(UPGRADE, rows=worst_first((ROW, undecided)))
