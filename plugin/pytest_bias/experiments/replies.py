@@ -53,14 +53,19 @@ _BRACKET = re.compile(r"[][{}]")
 _INVISIBLE = dict.fromkeys(map(ord, "\u00a0\u200b\u202f\u2060\ufeff"), " ")
 
 # Tags of models' own: DeepSeek, Qwen and most others, Seed, Magistral, Kimi, OpenThinker, Cohere,
-# Gemma, and the channels of gpt-oss, which servers may pass on without their marks.
-_TAGS = "(?i:think|thinking|thought|seed:think)"
+# Gemma, MedGemma, Apertus, and the channels of gpt-oss, which servers may pass on without their
+# marks.
+_TAGS = r"(?i:(?:\w{1,20}[:_])?(?:think|thinking|thought))"
+# Of models' habit: a closing tag without the opening one may be a heading's of the reply.
+_WORDS = r"(?i:reasoning|thoughts|reflection|scratchpad|antthinking)"
 _THOUGHT_BEGINS = re.compile(
-    rf"[\s\ufeff]*(<{_TAGS}>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|START_THINKING\|>|"
-    r"<\|channel>thought|<\|channel\|>(?:analysis|commentary)|analysis(?=[A-Z]))"
+    rf"[\s\ufeff]*(<{_TAGS}>|<{_WORDS}>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|"
+    r"<\|START_THINKING\|>|<\|inner_prefix\|>|<unused94>thought|<\|channel>thought|"
+    r"<\|channel\|>(?:analysis|commentary)|analysis(?=[A-Z]))"
 )
 _THOUGHT_ENDS = re.compile(
-    rf"</{_TAGS}>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|END_THINKING\|>|<channel\|>|"
+    rf"</{_TAGS}>|</({_WORDS})>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|END_THINKING\|>|"
+    r"<\|inner_suffix\|>|<unused95>|<channel\|>|"
     r"<\|channel\|>final(?: ?<\|constrain\|>\w+)?<\|message\|>|assistantfinal"
 )
 _ENDED = re.compile(r"(?:<\|\w+\|>|</s>|<eos>|<end_of_turn>|<turn\|>|<｜end▁of▁sentence｜>)\Z")
@@ -161,7 +166,10 @@ def spoken(text: str, asked: Iterable[Message] = ()) -> str:
     while end := _ENDED.search((bare := rest.rstrip())[-_LONGEST_MARK:]):
         rest = bare[: -len(end[0])].rstrip()
     while (end := _THOUGHT_ENDS.search(rest, at)) and not _is_json(rest[at:].strip(_BLANK)):
-        if any(end[0].replace("/", "") in each for each in named):
+        opening = end[0].replace("/", "")
+        if any(opening in each for each in named):
+            break
+        if end[1] and not rest[at:].lstrip(_BLANK).startswith(opening):
             break
         at = end.end()
     begun = _THOUGHT_BEGINS.match(rest, at)

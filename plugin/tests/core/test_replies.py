@@ -329,6 +329,11 @@ SPOKEN = {
     "Magistral": "[THINK]Hm.[/THINK]%",
     "Kimi": "◁think▷Hm.◁/think▷%",
     "Seed": "<seed:think>Hm.</seed:think>%",
+    "MiniMax": "<mm:think>Hm.</mm:think>%",
+    "MedGemma": "<unused94>thought\nHm.<unused95>%",
+    "Apertus": "<|inner_prefix|>Hm.<|inner_suffix|>%",
+    "words": "<reasoning>\nHm {so}.</reasoning>\n%",
+    "Claude": "<antThinking>Hm.</antThinking>%",
     "Cohere": "<|START_THINKING|>Hm.<|END_THINKING|>%",
     "Gemma": "<|channel>thought\nHm.<channel|>%<turn|>",
     "gpt-oss": "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final"
@@ -365,7 +370,13 @@ def test_json_in_words_that_the_limit_ended_may_be_a_thought(tmp_path: Path) -> 
     assert reasons == ("truncated", "truncated")
 
 
-@pytest.mark.parametrize("text", [REST, " analysis of eggs\n", "I <think> so", "\ufeffNine.\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(REST, " analysis of eggs\n", "I <think> so", "\ufeffNine.\n"),
+        "Nine. <reasoning>As usual.</reasoning>",
+    ],
+)
 def test_other_text_is_left_as_it_is(text: str) -> None:
     assert spoken(text) is text
 
