@@ -161,8 +161,8 @@ _ENDS: Mapping[str, str] = {
     for end, words in {
         "stop": "stop stop_sequence stop_token eos eos_token end end_turn end_of_turn end_of_text "
         "endoftext complete completed finish finished",
-        "length": "length max_length max_tokens max_output_tokens model_length token_limit limit "
-        "model_context_window_exceeded error_limit continuation",
+        "length": "length max_length max_tokens max_output_tokens max_new_tokens model_length "
+        "token_limit limit model_context_window_exceeded error_limit continuation",
         "content_filter": "content_filter content_filtered content_policy_violation guardrail "
         "guardrail_intervened safety moderation sensitive error_toxic prohibited_content "
         "blocklist spii recitation escalation model_armor image_safety image_recitation "
@@ -197,7 +197,8 @@ def text_of(value: object) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise TypeError(type(value).__name__)
+        message = f"a {type(value).__name__} where text belongs"
+        raise TypeError(message)
     return value
 
 

@@ -100,6 +100,7 @@ THOUGHT = {"type": "thinking", "thinking": [part("Hm.")]}
 
 ENDS = {
     "eos_token": "stop",
+    "max_new_tokens": "length",
     "COMPLETE": "stop",
     "end_turn": "stop",
     "model_length": "length",
