@@ -126,8 +126,10 @@ class Adapter(ABC):
             try:
                 body = client.key.purged(_json(response))
             except ValueError as error:
-                what = f"{self.what}, but half an event stream" if streamed else self.what
-                return reply_failure(name, what, error)
+                came = ", but half an event stream" if streamed else ""
+                if response.content.lstrip()[:1] == b"<":
+                    came = f", but a web page: {_PAGE}"
+                return reply_failure(name, f"{self.what}{came}", error)
             failure = self._failure_within(name, body)
             if failure is not None:
                 return failure
@@ -143,6 +145,8 @@ class Adapter(ABC):
         """Close every connection."""
         await self._client.close()
 
+
+_PAGE = "the base URL may lack its end, as /v1, or a log-in stands before it"
 
 _KEPT_ALIVE = re.compile(rb"\A(?:\s*:[^\n]*\n)+")
 """Comments by which OpenRouter keeps a connection alive before its JSON."""

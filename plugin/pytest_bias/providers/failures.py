@@ -80,9 +80,10 @@ def status_failure(
 def reply_failure(model: str, what: str, error: Exception) -> CallFailed:
     """The failure of a reply that is not ``what`` it should be (``a chat completion``).
 
-    Of the error only what no reply can put there is shown: its type, and the missing field.
+    Of the error only what no reply can put there is shown: its type, the missing field, and of
+    values their types.
     """
-    detail = f": {error}" if isinstance(error, KeyError) else ""
+    detail = f": {error}" if isinstance(error, KeyError | TypeError) and error.args else ""
     problem = f"the reply is not {what} ({type(error).__name__}{detail})"
     return CallFailed(model=model, problem=problem, kind="reply")
 
@@ -171,11 +172,19 @@ def error_message(error: object) -> str:
     return next(filter(None, map(error_message, messages)), "")
 
 
+def error_of(body: Mapping[str, Any]) -> object:
+    """The error in a body with the status of a reply, of MiniMax in words of its own."""
+    status = body.get("base_resp")
+    if body.get("error") or not isinstance(status, dict) or not status.get("status_code"):
+        return body.get("error")
+    return {"code": str(status["status_code"]), "message": status.get("status_msg")}
+
+
 def error_within(
     model: str, body: Mapping[str, Any], what: str, redacted: Callable[[str], str]
 ) -> CallFailed | None:
     """The failure that an error with status 200 stands for, as gateways send it."""
-    error = body.get("error")
+    error = error_of(body)
     message, code = error_message(error), error_details(error).get("code")
     status = code if type(code) is int else _NO_STATUS
     if not message or status == 0 or HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:

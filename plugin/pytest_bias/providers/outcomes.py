@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .failures import error_details, error_message
+from .failures import error_details, error_message, error_of
 from .sdk import parsed
 
 _FILTERED, _TOO_LONG, _BROKEN = "content_filter", "prompt_too_long", "schema_broken"
@@ -21,24 +21,26 @@ _CODES = {
         _FILTERED: "content_filter content_policy_violation bio_policy moderation_blocked "
         "misalignment_policy_violation responsibleaipolicyviolation data_inspection_failed "
         "datainspectionfailed sensitive_words_detected prompt_blocked prohibited_content "
-        "guardrail_intervened 1301",
+        "guardrail_intervened 1301 1026 1027",
         _TOO_LONG: "context_length_exceeded string_above_max_length exceed_context_size_error "
         "tokens_limit_reached prompt_too_long model_max_prompt_tokens_exceeded",
     }.items()
     for code in codes.split()
 }
 """A vendor's own word for an error → what it is of its prompt: those of Azure, OpenAI, Alibaba,
-new-api, Google, Zhipu, llama.cpp and GitHub."""
+new-api, Google, Zhipu, MiniMax, llama.cpp and GitHub."""
 
 # A filter acts, and says by what it does.
 _ACTS = re.compile(
-    r"violat|flagged|block|reject|trigger|detect|refus|filtered|contain|interven|inspect",
+    r"violat|flagged|block|reject|trigger|detect|refus|filtered|contain|interven|inspect|comply|"
+    r"failed",
     re.IGNORECASE,
 )
 _BY_WHAT = re.compile(
     r"(?:content|usage|safety|acceptable.use|responsible.ai)(?: \w+)? "
-    r"(?:polic(?:y|ies)|guidelines|practices|filters?|system)|moderation|guardrail|safety_check|"
-    r"data inspection|(?:unsafe|inappropriate|harmful|(?<!-)sensitive)(?: or \w+)? "
+    r"(?:polic(?:y|ies)|guidelines|practices|rules|filters?|system)|moderation|guardrail|"
+    r"safety_check|data inspection|(?:prompt|response)(?: pattern)?(?: is| was)? blocked|"
+    r"(?:unsafe|unlawful|illegal|inappropriate|harmful|(?<!-)sensitive)(?: or \w+)? "
     r"(?:content|words?|information|prompt|input|output)",
     re.IGNORECASE,
 )
@@ -47,7 +49,8 @@ _BY_NAME = re.compile(
 )
 _DENIED = re.compile(
     r"\b(?:account|organi[sz]ation|resource|access|project|subscription|key)\b[^.]{0,40}"
-    r"(?:disabled|deactivated|suspended|terminated|banned|blocked|revoked|restricted)",
+    r"(?:disabled|deactivated|suspended|terminated|banned|blocked|revoked|restricted)|"
+    r"\baccount (?:has been|was|is) \w+",
     re.IGNORECASE,
 )
 """What is refused to the user, whatever the prompt, for policies too."""
@@ -57,7 +60,8 @@ _NO_ROOM = re.compile(
     r"ContextWindowExceeded|maximum (?:allowed )?(?:context|prompt|model|input) length|"
     rf"\b{_LENGTH}\b[^.]{{0,60}}(?:exceed|too long|longer than|too many tokens)|"
     r"exceed[^.]{0,60}(?:context (?:length|window|size|limit)|model token limit)|"
-    r"reduce the length of the (?:messages|input|prompt)|too many input tokens",
+    r"reduce the length of the (?:messages|input|prompt)|too many input tokens|"
+    r"`inputs`[^.]{0,40} must (?:have less than|be <=)|context (?:the )?overflow",
     re.IGNORECASE,
 )
 _IN_TOKENS = re.compile(r"token|length|context|long|size|characters", re.IGNORECASE)
@@ -79,7 +83,7 @@ def prompt_outcome(body: object) -> tuple[str, str] | None:
         body = body[0]
     if not isinstance(body, dict):
         return None
-    error = body.get("error") or ({} if _REPLIES & body.keys() else body) or _of_choice(body)
+    error = error_of(body) or ({} if _REPLIES & body.keys() else body) or _of_choice(body)
     details, message = error_details(error), error_message(error)
     said = details.get("failed_generation")  # Groq's
     if isinstance(said, str):

@@ -146,6 +146,11 @@ OUTCOMES: dict[str, tuple[int, object, str]] = {
     "new-api": (400, "input contains sensitive words: [x]", "content_filter"),
     "Zhipu": (400, {"code": "1301", "message": "unsafe"}, "content_filter"),
     "a guardrail": (422, "Violated guardrail policy", "content_filter"),
+    "a guardrail's check": (446, "The guardrail checks in the config failed.", "content_filter"),
+    "Cloudflare": (424, "Prompt blocked due to security configurations", "content_filter"),
+    "Kong": (400, "bad request: prompt pattern is blocked", "content_filter"),
+    "rules": (400, "The content does not comply with safety rules", "content_filter"),
+    "SiliconFlow": (451, "Blocked due to potentially unlawful content", "content_filter"),
     "the law": (451, "The prompt was blocked by the safety system.", "content_filter"),
     "OpenAI's window": (400, {"code": "context_length_exceeded"}, "prompt_too_long"),
     "vLLM's window": (
@@ -164,6 +169,21 @@ OUTCOMES: dict[str, tuple[int, object, str]] = {
         {"type": "exceed_context_size_error", "message": "the request is too large"},
         "prompt_too_long",
     ),
+    "TGI's window": (
+        422,
+        "Input validation error: `inputs` must have less than 8 tokens. Given: 9",
+        "prompt_too_long",
+    ),
+    "TGI's window and limit": (
+        422,
+        "`inputs` tokens + `max_new_tokens` must be <= 8. Given: 7 `inputs` tokens",
+        "prompt_too_long",
+    ),
+    "LM Studio's window": (
+        400,
+        "Trying to keep the first 9 tokens when context the overflows.",
+        "prompt_too_long",
+    ),
     "LiteLLM's window": (500, "litellm.ContextWindowExceededError: x", "prompt_too_long"),
 }
 
@@ -180,10 +200,28 @@ def test_an_error_about_its_prompt_is_an_outcome_of_it(
     assert (line.ask().finish, line.ask().body) == (end, {"error": error})
 
 
+@pytest.mark.parametrize(
+    ("code", "words", "end"),
+    [(1026, "input new_sensitive", "content_filter"), (1008, "insufficient balance", "")],
+)
+def test_minimax_says_its_errors_with_the_status_of_a_reply(
+    line: Line, code: int, words: str, end: str
+) -> None:
+    line.answers(json={"choices": None, "base_resp": {"status_code": code, "status_msg": words}})
+    if end:
+        assert line.ask().finish == end
+    else:
+        assert f"but an error: {words}" in str(line.failed())
+
+
 DENIED = {
     "a key": (401, "Incorrect API key provided."),
     "a permission": (403, "The caller does not have permission to execute this operation."),
     "an account": (403, "Your account was disabled for violations of our usage policies."),
+    "an account that is flagged": (
+        403,
+        "Your account has been flagged for violating our usage policies and was suspended.",
+    ),
     "a resource": (403, "Your resource has been blocked: it may violate our content policy."),
     "a model": (403, "Your project has no access to this model."),
     "a limit that is too large": (
@@ -256,8 +294,13 @@ def malformed(line: Line, text: str) -> None:
     assert route.call_count == 1
 
 
+def test_a_web_page_is_named_as_one(line: Line) -> None:
+    line.answers(text="\n<!doctype html><html></html>", content_type="text/html")
+    assert "but a web page: the base URL may lack its end, as /v1" in str(line.failed())
+
+
 NO_REPLY = {
-    "not json": "<html>502</html>",
+    "not json": "{",
     "nothing": "",
     "a list": "[]",
     "null": "null",
