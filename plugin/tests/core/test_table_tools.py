@@ -263,7 +263,7 @@ def test_a_column_stands_for_one_factor_and_what_is_called_alike_comes_first(
         items=Items("text", ["recipe", "letter"]),
     )
     rows = [
-        {"custom_id": f"{item}.txt|{cue}", "response": {"body": {}}}
+        {"custom_id": f"{item}.txt|{cue}", "response": {"body": {"status": "completed"}}}
         for item, cue in (("recipe", "low"), ("letter", "high"))
     ]
     path = tmp_path / "t.jsonl"
@@ -304,7 +304,7 @@ BROKEN: Mapping[str, tuple[str, bytes, Tool, str]] = {
         "t.jsonl",
         b'{"custom_id": "a", "response": 7}',
         "batch",
-        "a result is not as batch writes it (AttributeError",
+        "no results of batch stand in it",
     ),
     "likelihoods": (
         "t.jsonl",
@@ -330,7 +330,7 @@ def test_a_file_that_a_tool_did_not_write(
 def test_an_archive_is_unpacked_up_to_a_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int, of_one: int
 ) -> None:
-    sample = b'{"epoch": 1, "id": "a", "output": {}}' + b" " * (1 << 20)
+    sample = b'{"epoch": 1, "id": "a", "output": {"error": "x"}}' + b" " * (1 << 20)
     path = tmp_path / "t.eval"
     path.write_bytes(archive([(f"samples/{n}.json", sample) for n in range(2)]))
     assert len(read_tool(path, "inspect").rows) == 2
