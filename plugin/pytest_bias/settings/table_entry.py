@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from dataclasses import dataclass, field
-from string import Formatter
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, StrictBool
@@ -17,30 +18,36 @@ Name = Annotated[str, Field(pattern=r"^\S(?:.*\S)?$")]
 Tool = Literal["batch", "deepeval", "inspect", "lm-eval", "promptfoo"]
 """Programs whose results are read as they are."""
 
-CellParts = tuple[tuple[str, str | None], ...]
-"""Texts, each with the column that begins behind it: '' is of no column, None ends the cell."""
+_PART = re.compile(r"\{(\w*)\}([^{}]*)")
+_FORM = re.compile(r"[^{}]*(?:\{\w*\}[^{}]+)*(?:\{\w*\})?")
 
 
-def parts_of(text: str) -> CellParts:
-    """The parts of ``"{demand}-{}.txt"``.
+def parts_of(form: str) -> re.Pattern[str]:
+    """The pattern of ``"{demand}-{}.txt"``, each of whose parts is as short as may be.
 
     Raises ValueError where there is no column in it, or two are not told apart.
     """
-    parts = tuple((literal, name) for literal, name, *_ in Formatter().parse(text))
-    names = [name for _, name in parts if name is not None]
-    touching = any(not literal for literal, name in parts[1:] if name is not None)
-    if not names or touching or len({*filter(None, names)}) < len([*filter(None, names)]):
-        message = (
-            "must name columns in braces, each once and with a text between two of them, as "
-            "{demand}-{run}"
-        )
-        raise ValueError(message)
-    return parts
+
+    def part(found: re.Match[str]) -> str:
+        name, text = found.groups()
+        column = f"(?P<{name}>.+?)" if name else ".+?"
+        end = r"\Z" if found.end() == len(found.string) else ""
+        return f"(?>{column}{re.escape(text)}{end})"  # sought but once
+
+    first, columns, rest = form.partition("{")
+    with suppress(re.error):
+        if columns and _FORM.fullmatch(form):
+            return re.compile(re.escape(first) + _PART.sub(part, columns + rest), re.DOTALL)
+    message = (
+        "must name columns in braces, each once and with a text between two of them, as "
+        "{demand}-{run}"
+    )
+    raise ValueError(message)
 
 
-def _checked(text: str) -> str:
-    parts_of(text)
-    return text
+def _checked(form: str) -> str:
+    parts_of(form)
+    return form
 
 
 @dataclass(frozen=True, slots=True)

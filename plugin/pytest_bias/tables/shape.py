@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..experiments.fields import shortened
-from ..settings.table_entry import CellParts, cell_text, parts_of
+from ..settings.table_entry import cell_text, parts_of
 from .reader import RawTable, WrongCell, element, no_table, read_files
 
 if TYPE_CHECKING:
@@ -40,49 +40,48 @@ def shaped(table: RawTable, entry: TableEntry, folder: Path) -> RawTable:
     if entry.join is not None:
         table = _joined(table, entry.join, folder)
     named = (*entry.columns.values(), *entry.values, *entry.parts, entry.model, entry.reply)
-    for column in dict.fromkeys(filter(None, named)):
+    for column in filter(None, named):
         table = _addressed(table, column)
-    for column, text in entry.parts.items():
-        table = _parted(table, column, parts_of(text))
+    for column, form in entry.parts.items():
+        table = _parted(table, column, form)
     return table
 
 
-def _added(table: RawTable, cells: Sequence[Mapping[str, object]]) -> RawTable:
+def _added(
+    table: RawTable, cells: Sequence[Mapping[str, object]], problems: Iterable[WrongCell] = ()
+) -> RawTable:
     """The table with further ``cells`` in each row; a column that it has already is a problem."""
-    names = [*dict.fromkeys(chain.from_iterable(cells))]
-    rows = zip(table.rows, cells, strict=True)
+    names = dict.fromkeys(chain.from_iterable(cells))
     twice = (WrongCell(0, n, "two columns have this name") for n in names if n in table.columns)
+    rows = zip(table.rows, cells, strict=True)
     return replace(
         table,
-        columns=(*dict.fromkeys((*table.columns, *names)),),
+        columns=tuple(dict.fromkeys((*table.columns, *names))),
         rows=tuple(row._replace(cells={**row.cells, **more}) for row, more in rows),
-        problems=(*table.problems, *twice),
+        problems=(*table.problems, *problems, *twice),
     )
 
 
 def _joined(table: RawTable, join: Join, folder: Path) -> RawTable:
     """The table with the columns of a second file, whose rows are found by the column ``on``."""
-    other, on = read_files(folder / join.file), join.on
-    wrong = other.problems or missing_columns([("join", on)], other)
-    problems = [each._replace(file=join.file) for each in wrong]
-    problems += missing_columns([("join", on)], table)
-    if problems:
-        return replace(table, problems=(*table.problems, *problems))
-    found: dict[str, Mapping[str, object]] = {}
-    for row in other.rows:
-        word = cell_text(row.cells.get(on))
-        if word in found:
-            twice = f"{shortened(word)} is twice in it"
-            problems.append(WrongCell(row.line, on, twice, join.file))
-        found[word] = {name: cell for name, cell in row.cells.items() if name != on}
-    words = [cell_text(row.cells.get(on)) for row in table.rows]
-    problems += [
-        WrongCell(row.line, on, f"{shortened(word)} is in no row of {join.file}", row.file)
-        for row, word in zip(table.rows, words, strict=True)
-        if word not in found
+    other, wanted = read_files(folder / join.file), [("join", join.on)]
+    problems = [
+        *(p._replace(file=join.file) for p in other.problems or missing_columns(wanted, other)),
+        *missing_columns(wanted, table),
     ]
-    table = replace(table, problems=(*table.problems, *problems))
-    return _added(table, [found.get(word, {}) for word in words])
+    found: dict[str, Mapping[str, object]] = {}
+    for row in () if problems else other.rows:
+        cells = dict(row.cells)
+        if (word := cell_text(cells.pop(join.on))) in found:
+            twice = f"{shortened(word)} is twice in it"
+            problems.append(WrongCell(row.line, join.on, twice, join.file))
+        found[word] = cells
+    words = [cell_text(row.cells.get(join.on)) for row in table.rows]
+    for row, word in zip(table.rows, words, strict=True):
+        if found and word not in found:
+            absent = f"{shortened(word)} is in no row of {join.file}"
+            problems.append(WrongCell(row.line, join.on, absent, row.file))
+    return _added(table, [found.get(word, {}) for word in words], problems)
 
 
 def _addressed(table: RawTable, column: str) -> RawTable:
@@ -97,39 +96,18 @@ def _addressed(table: RawTable, column: str) -> RawTable:
     return _added(table, [{column: cell} for cell in cells]) if any(cells) else table
 
 
-def _parted(table: RawTable, column: str, pattern: CellParts) -> RawTable:
+def _parted(table: RawTable, column: str, form: str) -> RawTable:
     """The table with columns made of the parts of one; a cell of another form is a problem."""
-    problems = missing_columns([("parts", column)], table)
-    form = "".join(f"{text}{'' if name is None else f'{{{name}}}'}" for text, name in pattern)
-    cells: list[Mapping[str, object]] = []
-    for row in () if problems else table.rows:
-        text = cell_text(row.cells.get(column))
-        cells.append(parts := parted(text, pattern) or {})
-        if not parts:
-            words = f"{shortened(text)} is not of the form {form}"
-            problems.append(WrongCell(row.line, column, words, row.file))
-    table = replace(table, problems=(*table.problems, *problems))
-    return _added(table, cells) if cells else table
-
-
-def parted(text: str, pattern: CellParts) -> Mapping[str, str] | None:
-    """The parts of a text by their columns, each as short as may be; None of another form."""
-    (first, name), *rest = pattern
-    if not text.startswith(first):
-        return None
-    text, parts = text.removeprefix(first), dict[str, str]()
-    for literal, following in rest:
-        head, _, tail = text.partition(literal)
-        if following is None:  # the last text ends the cell
-            head, tail = text.removesuffix(literal), ""
-        if head == text or not head:
-            return None
-        parts[name or ""], text, name = head, tail, following
-    if name is not None:
-        parts[name] = text
-    if not all(parts.values()):
-        return None
-    return {name: part for name, part in parts.items() if name}
+    if problems := missing_columns([("parts", column)], table):
+        return replace(table, problems=(*table.problems, *problems))
+    texts = [cell_text(row.cells.get(column)) for row in table.rows]
+    found = [*map(parts_of(form).fullmatch, texts)]
+    wrong = (
+        WrongCell(row.line, column, f"{shortened(text)} is not of the form {form}", row.file)
+        for row, text, parts in zip(table.rows, texts, found, strict=True)
+        if parts is None
+    )
+    return _added(table, [parts.groupdict() if parts else {} for parts in found], wrong)
 
 
 def missing_columns(wanted: Iterable[tuple[str, str]], table: RawTable) -> list[WrongCell]:
