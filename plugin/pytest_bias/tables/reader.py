@@ -8,11 +8,12 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from importlib import import_module
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -78,17 +79,16 @@ def wrong_table(
 
     ``declared`` is where the table is named.
     """
-    cells, table = list(cells), table or RawTable()
+    cells, table = sorted(cells), table or RawTable()
     lines: dict[tuple[str, str, str], list[int]] = {}
-    for line, column, problem, file in sorted(cells):
+    for line, column, problem, file in cells:
         lines.setdefault((file, column, problem), []).append(line)
     count = f"{len(cells)} problem{'s' * (len(cells) != 1)}"
     messages = [f"{count}, and no row is used before they are mended:"]
-    for (file, column, problem), rows in islice(lines.items(), _SHOWN):
+    for (file, column, problem), rows in [*lines.items()][:_SHOWN]:
         location = table.location(rows, column, file)
         messages.append(f"  {location}{': ' * bool(location)}{problem}")
-    if len(lines) > _SHOWN:
-        messages.append(f"  and {len(lines) - _SHOWN} more")
+    messages += [f"  and {len(lines) - _SHOWN} more"] * (len(lines) > _SHOWN)
     return BadData(source=f"{declared}={path}", problem="\n".join(messages))
 
 
@@ -107,13 +107,12 @@ def read_files(path: Path, pattern: str = "", rows: str = "") -> RawTable:
         return no_table(f"the folder holds no {pattern}")
     tables = {each.relative_to(path).as_posix(): read_bytes(each) for each in paths}
     sums = "".join(f"{name}\n{table.checksum}\n" for name, table in tables.items())
-    return RawTable(
+    return replace(
+        next(iter(tables.values())),  # all of a layout are of one format
         columns=tuple(dict.fromkeys(chain.from_iterable(t.columns for t in tables.values()))),
         rows=tuple(row._replace(file=name) for name, t in tables.items() for row in t.rows),
         problems=tuple(p._replace(file=name) for name, t in tables.items() for p in t.problems),
         checksum=hashlib.sha256(sums.encode()).hexdigest(),
-        unit=next(each.unit for each in tables.values()),
-        typed=all(each.typed for each in tables.values()),
         simulated=any(each.simulated for each in tables.values()),
     )
 
@@ -126,7 +125,7 @@ def read_frame(frame: pd.DataFrame) -> RawTable:
     """
     columns = [str(name) for name in frame.columns]
     if problems := _duplicates(columns):
-        return RawTable(problems=problems)
+        return RawTable(problems=tuple(problems))
     cells = frame.set_axis(columns, axis="columns").astype(object)
     records = cells.where(cells.notna(), None).to_dict("records")
     return replace(
@@ -149,16 +148,12 @@ def read_bytes(path: Path, formats: Mapping[str, Callable[[bytes], RawTable]] = 
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         return no_table(f"the file is not UTF-8 from line {line} on; save it in UTF-8")
-    except (
-        ArithmeticError,
-        csv.Error,
-        NotImplementedError,
-        OSError,
-        RecursionError,
-        ValueError,
-    ) as error:
+    except _UNREADABLE as error:
         return no_table(f"the file cannot be read: {str(error).partition(chr(10))[0]}")
     return replace(table, checksum=hashlib.sha256(data).hexdigest())
+
+
+_UNREADABLE = (ArithmeticError, csv.Error, OSError, RuntimeError, ValueError)
 
 
 def no_table(problem: str) -> RawTable:
@@ -171,38 +166,22 @@ def _csv(data: bytes) -> RawTable:
 
     Nothing is stripped, and empty lines are passed over.
     """
-    lines = [*csv_lines(data.decode(_UTF8))]
+    (_, columns), *lines = [*csv_lines(data.decode(_UTF8))] or [(0, [])]
+    rows, problems = list[TableRow](), _duplicates(columns)
+    for line, cells in lines:
+        if len(cells) == len(columns):
+            rows.append(TableRow(line, dict(zip(columns, cells, strict=True))))
+        else:
+            has = f"has {len(cells)} cells, and the first line names {len(columns)} columns"
+            problems.append(WrongCell(line, "", has))
     if not lines:
         return no_table(NO_ROWS)
-    (_, columns), *rest = lines
-    for sign in ";\t" if len(columns) == 1 else "":
-        if sign in columns[0]:
-            return no_table(f"the cells are separated by {sign!r}: save it with commas")
-    size = len(columns)
-    problem = f"cells, and the first line names {size} columns"
-    return RawTable(
-        columns=tuple(columns),
-        rows=tuple(
-            TableRow(line, dict(zip(columns, cells, strict=True)))
-            for line, cells in rest
-            if len(cells) == size
-        ),
-        problems=(
-            *_duplicates(columns),
-            *(
-                WrongCell(line, "", f"has {len(cells)} {problem}")
-                for line, cells in rest
-                if len(cells) != size
-            ),
-        ),
-        unit="line",
-    )
+    return RawTable(tuple(columns), tuple(rows), tuple(problems), unit="line")
 
 
-def _duplicates(columns: Iterable[str]) -> tuple[WrongCell, ...]:
-    names = list(columns)
-    twice = [name for number, name in enumerate(names) if name in names[:number]]
-    return tuple(WrongCell(0, name, "two columns have this name") for name in twice)
+def _duplicates(names: Iterable[str]) -> list[WrongCell]:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    return [WrongCell(0, name, "two columns have this name") for name in twice]
 
 
 def _flat(cells: Mapping[str, object], before: str = "") -> Iterator[tuple[str, object]]:
@@ -233,17 +212,13 @@ def _json_lines(data: bytes) -> RawTable:
 def _json(data: bytes, place: str) -> RawTable:
     whole = json_of(data.decode(_UTF8))
     rows = element(whole, place) if place else whole
-    if not isinstance(rows, list):
-        place = f"there is no list of objects at {place}" if place else ""
-        return no_table(f"{place or 'the file is no list of objects'}{_lists(whole)}")
-    return table_of(rows)
-
-
-def _lists(whole: object) -> str:
-    """Name the lists of an object, one of which may be meant."""
-    fields = _flat(whole) if isinstance(whole, dict) else ()
-    found = [name for name, value in fields if isinstance(value, list)]
-    return f"; name the list of its rows (rows): {', '.join(found)}" if found else ""
+    if isinstance(rows, list):
+        return table_of(rows)
+    fields = dict(_flat(whole)) if isinstance(whole, dict) else {}
+    lists = ", ".join(name for name, value in fields.items() if isinstance(value, list))
+    hint = f"; name the list of its rows (rows): {lists}" if lists else ""
+    what = f"there is no list of objects at {place}" if place else "the file is no list of objects"
+    return no_table(f"{what}{hint}")
 
 
 def element(value: object, path: str) -> object:
@@ -262,18 +237,16 @@ def _objects(
     rows: Iterable[tuple[int, Any]], read: Callable[[Any], object] = lambda row: row
 ) -> RawTable:
     """Make a table of what ``read`` makes of numbered rows; missing fields are empty."""
-    found: list[TableRow] = []
-    problems: list[WrongCell] = []
+    found, problems = list[TableRow](), list[WrongCell]()
     for line, each in rows:
         try:
-            row = read(each)
+            if isinstance(row := read(each), dict):
+                found.append(TableRow(line, dict(_flat(row))))
+                continue
             problem = f"it is a {type(row).__name__}"
         except (ValueError, RecursionError) as error:
-            row, problem = None, str(error)
-        if isinstance(row, dict):
-            found.append(TableRow(line, dict(_flat(row))))
-        else:
-            problems.append(WrongCell(line, "", f"is no object of JSON: {problem}"))
+            problem = str(error)
+        problems.append(WrongCell(line, "", f"is no object of JSON: {problem}"))
     if not found and not problems:
         return no_table(NO_ROWS)
     columns = dict.fromkeys(chain.from_iterable(row.cells for row in found))
@@ -285,22 +258,19 @@ def table_of(rows: Iterable[object]) -> RawTable:
     return _objects(enumerate(rows, start=1))
 
 
-ARROW = "pyarrow"
-
-
 def arrow() -> tuple[Any, Any]:
     """Return pyarrow and its module of Parquet, which have no types; MissingPackage without it."""
     try:
-        return import_module(ARROW), import_module(f"{ARROW}.parquet")
+        return import_module("pyarrow"), import_module("pyarrow.parquet")
     except ModuleNotFoundError:
-        raise MissingPackage(package=ARROW, extra="dataset") from None
+        raise MissingPackage(package="pyarrow", extra="dataset") from None
 
 
 def _parquet(data: bytes) -> RawTable:
     pa, parquet = arrow()
     table = parquet.ParquetFile(pa.BufferReader(data)).read()
     if problems := _duplicates(table.column_names):
-        return RawTable(problems=problems)
+        return RawTable(problems=tuple(problems))
     metadata = table.schema.metadata or {}
     judge = metadata[b"judge"].decode() if b"judge" in metadata else None
     found = _objects(enumerate(table.to_pylist(), start=1), _plain)
