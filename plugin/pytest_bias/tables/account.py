@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
@@ -45,32 +46,32 @@ def coverage(experiment: Experiment, outcomes: Sequence[Outcome]) -> str:
     }
     counts = Counter(outcome.trial.cell for outcome in outcomes)
     sizes = [counts[cell] for cell in cells]
-    planned, gate = len(cells) * experiment.replicates, experiment.replicates
-    there = sum(min(size, gate) for size in sizes)
-    words = f"{there:,} of the {planned:,} trials of the gate design are there"
+    planned, there = (
+        len(cells) * (gate := experiment.replicates),
+        sum(min(n, gate) for n in sizes),
+    )
     least, most = min(sizes), max(sizes)
-    each = f"each of its {len(cells)} cells holds {most:,}"
-    several = f"its {len(cells)} cells hold {least:,} to {most:,}"
-    return "; ".join((*_lacking(experiment, outcomes), words, each if least == most else several))
+    even = f"each of its {len(cells)} cells holds {most:,}"
+    uneven = f"its {len(cells)} cells hold {least:,} to {most:,}"
+    words = f"{there:,} of the {planned:,} trials of the gate design are there"
+    return "; ".join((*_lacking(experiment, outcomes), words, even if least == most else uneven))
 
 
 def _lacking(experiment: Experiment, outcomes: Iterable[Outcome]) -> Iterator[str]:
     """Say how many exemplars and items lack a valid reply in a cell that others of them have."""
     met: defaultdict[str, defaultdict[str, set[object]]] = defaultdict(lambda: defaultdict(set))
-    items, factors = experiment.items, experiment.factors
-    for outcome in outcomes:
-        trial = outcome.trial
-        if is_control(trial.condition, factors) or (items and trial.item in items.controls):
+    items = experiment.items
+    for trial, missing in ((outcome.trial, outcome.missing) for outcome in outcomes):
+        if is_control(trial.condition, experiment.factors) or (
+            items and trial.item in items.controls
+        ):
             continue
-        units = dict(trial.exemplars) | ({items.name: trial.item} if items else {})
-        for name, unit in units.items():
-            valid = met[name][str(unit)]  # one without any reply is a unit, too
-            if outcome.missing is None:
-                valid.add(trial.cell)
-    for name, cells in met.items():
+        units = {f"exemplars of {name}": unit for name, unit in trial.exemplars.items()}
+        for kind, unit in {**units, **({"items": trial.item} if items else {})}.items():
+            met[kind][str(unit)] |= {trial.cell} if missing is None else set()
+    for kind, cells in met.items():
         most = max(map(len, cells.values()))
         if lacking := sum(len(each) < most for each in cells.values()):
-            kind = "items" if items and name == items.name else f"exemplars of {name}"
             yield f"{lacking:,} of {len(cells):,} {kind} lack a cell that others have"
 
 
@@ -87,21 +88,18 @@ def answerers(
 
     Of each model, or of all rows, such a column has to say one thing.
     """
+    names = [entry.word(model, row.cells.get(model)) if model else "" for row in table.rows]
     for column in unread:
         if column in entry.unread or not {*_WORD.findall(column.casefold())} & _ANSWERERS:
             continue
         said: defaultdict[str, set[str]] = defaultdict(set)
-        for row in table.rows:
-            name = entry.word(model, row.cells.get(model)) if model else ""
+        for name, row in zip(names, table.rows, strict=True):
             said[name].add(cell_text(row.cells.get(column)))
         several = sorted(max(said.values(), key=len, default=set()) - {""})
         if len(several) > 1:
-            names = ", ".join(map(shortened, several[:_SHOWN]))
-            problem = (
-                f"is not read, and may tell who answered ({names}): name it as model, or else "
-                "list it as unread"
-            )
-            yield WrongCell(0, column, problem)
+            words = ", ".join(map(shortened, several[:_SHOWN]))
+            problem = f"is not read, and may tell who answered ({words}): name it as model, or "
+            yield WrongCell(0, column, f"{problem}else list it as unread")
 
 
 def repeated_rows(table: RawTable) -> str:
@@ -135,20 +133,17 @@ def repeated_block(table: RawTable, labels: Sequence[str]) -> list[WrongCell]:
         rare = [math.log(number / common[other]) for other in others]
     sums, needed = [0.0, *accumulate(rare)], 2 * math.log(number or 1) + _CHANCE
     first: dict[tuple[object, ...], int] = {}
-    end = 0
     for begin in range(number):
-        while end < number and sums[end] - sums[begin] < needed:
-            end += 1
-        size = end - begin
-        if sums[end] - sums[begin] < needed or size > _LONGEST or len({*cells[begin:end]}) == 1:
+        end = bisect_left(sums, sums[begin] + needed)
+        if end > min(number, begin + _LONGEST) or len({*cells[begin:end]}) == 1:
             continue
         before = first.setdefault(tuple(whole[begin:end]), begin)
-        if before + size <= begin:
+        if before + end - begin <= begin:
             while end < number and whole[end] == whole[before + end - begin]:
                 end += 1
-            last = before + end - begin - 1
+            unit, last = table.unit, before + end - begin - 1
             problem = (
-                f"this and the {end - begin - 1} {table.unit}s below repeat {table.unit}s "
+                f"this and the {end - begin - 1} {unit}s below repeat {unit}s "
                 f"{rows[before].line} to {rows[last].line}, so that the table holds replies more "
                 "than once: take one out. If the model said the same again, declare it: repeats = "
                 "true, or a column replicate"
