@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -65,8 +65,8 @@ class TableSource:
         factors, items = self.experiment.factors, self.experiment.items
         sizes = {False: 0, True: 0}
         for trial in (outcome.trial for outcome in self.outcomes):
-            control = is_control(trial.condition, factors)
-            control |= items is not None and trial.item in items.controls
+            control = items is not None and trial.item in items.controls
+            control |= is_control(trial.condition, factors)
             sizes[control] = max(sizes[control], trial.replicate)
         section = self.model.partition("/")[0]
         return Design(sizes[False] or 1, section, controls=sizes[True])
@@ -100,12 +100,11 @@ class TableSource:
         del design
         if condition is None:
             return self.outcomes
-        found = tuple(o for o in self.outcomes if o.trial.condition.id == condition.id)
-        if not found:
-            held = sorted({outcome.trial.condition.id for outcome in self.outcomes})
+        held = {outcome.trial.condition.id for outcome in self.outcomes}
+        if condition.id not in held:
             what = f"condition {condition.id} of {self.entry.experiment}"
-            raise not_covered(self.model, what, held)
-        return found
+            raise not_covered(self.model, what, sorted(held))
+        return tuple(o for o in self.outcomes if o.trial.condition.id == condition.id)
 
     def check_distinct(self, design: Design, condition: Condition | None = None) -> None:
         """Do nothing: the prompts of a table are unknown."""
@@ -144,17 +143,21 @@ def read_table(
         table, name = shaped(read_frame(source), given, Path()), "frame"
     given = replace(given, judge=given.judge or table.judge)
     there = {*table.columns, *given.columns}
-    has_all_factors = there.issuperset(factor.name for factor in experiment.factors)
-    layouts = experiment.layouts.items() if not (given.layout or has_all_factors) else ()
-    fitting = [name for name, each in layouts if each.columns and there.issuperset(each.columns)]
+    layouts = {n: {*of.columns} for n, of in experiment.layouts.items() if of.columns}
+    if given.layout or there.issuperset(factor.name for factor in experiment.factors):
+        layouts = {}
+    fitting = [name for name, columns in layouts.items() if columns <= there]
     if len(fitting) > 1:
         words = f"is in the layouts {' and '.join(fitting)} by its columns; declare which (layout)"
         raise wrong_table("replies", given.path, [WrongCell(0, "", words)])
     for layout in fitting:
         words = f"read in the layout {layout!r}, which its columns tell"
-        note = "; ".join(filter(None, (given.note, words)))
-        given = replace(given, layout=layout, note=note)
+        given = replace(given, layout=layout, note=_joined(given.note, words))
     return sources_of(table, given, experiment, (TABLE, name), roster or Roster())
+
+
+def _joined(*words: str | None) -> str:
+    return "; ".join(filter(None, words))
 
 
 def source_text(source: Source) -> str:
@@ -200,34 +203,30 @@ def sources_of(
     found = TableCheck(table, entry, experiment, name, roles_of)
     # As it was given, too: a layout need not keep the column.
     others = (of_another(*each, experiment) for each in ((given, declared), (table, entry)))
-    problems = [*dict.fromkeys((*chain.from_iterable(others), *found.problems))]
+    problems = [*chain.from_iterable(others), *found.problems]
     undivided = ""
     if entry.columns.get("replicate", "replicate") not in table.columns:
         undivided = repeated_rows(given)
         if not (declared.layout or declared.repeats or problems):
             problems += repeated_block(given, found.labels)
     if problems or not found.trials:
-        raise wrong_table(
-            f"{heading} path" if heading else "replies",
-            declared.path,
-            problems or [WrongCell(0, "", NO_ROWS)],
-            table,
-        )
+        problems = [*dict.fromkeys(problems)] or [WrongCell(0, "", NO_ROWS)]
+        place_of = f"{heading} path" if heading else "replies"
+        raise wrong_table(place_of, declared.path, problems, table)
     # A layout gives the column of failures, as its format records what failed; so do replies.
-    failures = entry.missing or entry.columns.get(MISSING, MISSING) in table.columns
-    failures = failures or entry.reply_column is not None
+    told = entry.columns.get(MISSING, MISSING) in table.columns or entry.reply_column
     unread = "" if declared.layout else unread_columns(found.unread)
     # What the source calls a program is one, whatever it is called here.
     names = declared.values.get(declared.model or MODEL, {}).items()
     programs = {ours for theirs, ours in names if theirs.startswith(_SIMULATED)}
     sources = {}
     for value, outcomes in found.trials.items():
-        model = f"{section}/{value}"
         # Each model has its own: what has the same checksum is taken for the same replies.
         values = [(o.trial.id, dict(o.values or {}), o.missing) for o in outcomes]
+        roles = roles_of(value)
         recording = Recording(
             cassette=declared.path,
-            checksum=digest(compact([model, values])),
+            checksum=digest(compact([roles.subject, values])),
             simulated=table.simulated or value.startswith(_SIMULATED) or value in programs,
             wire="",
             recorded_with="",
@@ -241,22 +240,20 @@ def sources_of(
                 licence=declared.licence or "",
                 checksum=table.checksum,
                 rows=len(outcomes),
-                note="; ".join(filter(None, (declared.noted(value), note))),
+                note=_joined(declared.noted(value), note),
                 collected_by=declared.collected_by or "",
-                coverage="; ".join(
-                    filter(None, (coverage(experiment, outcomes), undivided, unread))
-                ),
+                coverage=_joined(coverage(experiment, outcomes), undivided, unread),
             ),
         )
-        sources[model] = TableSource(
-            model=model,
+        sources[roles.subject] = TableSource(
+            model=roles.subject,
             experiment=experiment,
             entry=declared,
             outcomes=tuple(outcomes),
-            roles=roles_of(value),
+            roles=roles,
             location=f"table: {declared.path}" + f" ({heading})" * bool(heading),
             recording=recording,
-            undecided={} if failures else {MISSING: _UNSAID},
+            undecided={} if told or entry.missing else {MISSING: _UNSAID},
         )
     return sources
 
@@ -268,26 +265,27 @@ def _arranged(table: RawTable, entry: TableEntry, experiment: Experiment) -> tup
     if entry.model is not None:
         names[MODEL] = entry.model
     wanted = {column: names.get(column, column) for column in layout.columns} | names
-    of = f"of the layout {entry.layout!r}"
-    missing = missing_columns(((f"{ours} {of}", theirs) for ours, theirs in wanted.items()), table)
-    problems = [*(table.problems or missing)]
-    rows: tuple[TableRow, ...] = ()
+    wanted_of = ((f"{ours} of the layout {entry.layout!r}", n) for ours, n in wanted.items())
+    problems = table.problems or tuple(missing_columns(wanted_of, table))
+    rows: Sequence[TableRow] = ()
     note = ""
     try:
         if not problems:
             found, note = layout.rows([_translated(row, entry, names) for row in table.rows])
-            rows = tuple(found)
+            rows = [*found]
     except BiasError as refused:
-        problems = [WrongCell(0, "", str(refused))]
+        problems = (WrongCell(0, "", str(refused)),)
+    except ExceptionGroup as several:
+        problems = tuple(
+            WrongCell(each.row or 0, each.column or "", each.problem)
+            for each in several.exceptions
+            if isinstance(each, BadData)
+        )
     except Exception as error:  # noqa: BLE001  (the author's function: anything)
-        several = error.exceptions if isinstance(error, ExceptionGroup) else ()
-        wrong = [each for each in several if isinstance(each, BadData)]
         words = f"{type(error).__name__}: {one_line(str(error))} ({author_line(error)})"
-        problems = [
-            WrongCell(each.row or 0, each.column or "", each.problem) for each in wrong
-        ] or [WrongCell(0, "", f"is not in the layout {entry.layout!r}: {words}")]
+        problems = (WrongCell(0, "", f"is not in the layout {entry.layout!r}: {words}"),)
     columns = dict.fromkeys(column for row in rows for column in row.cells)
-    return replace(table, columns=tuple(columns), rows=rows, problems=tuple(problems)), note
+    return replace(table, columns=tuple(columns), rows=tuple(rows), problems=problems), note
 
 
 def _translated(row: TableRow, entry: TableEntry, names: Mapping[str, str]) -> TableRow:
