@@ -22,16 +22,8 @@ from ..experiments.records import Exchange, Outcome
 from ..settings.table_entry import REPLY, cell_text
 from .account import answerers
 from .reader import WrongCell
-from .replies import read_reply, unreadable
-from .rules import (
-    finish_rule,
-    label_rules,
-    measure_rule,
-    model_rule,
-    reason_rule,
-    reply_rule,
-    time_rule,
-)
+from .replies import read_reply
+from .rules import RULES, label_rules, measure_rule
 from .shape import MODEL, missing_columns, model_column
 
 if TYPE_CHECKING:
@@ -67,8 +59,7 @@ class TableCheck:
         self.labels: Sequence[str] = ()
         self._found: defaultdict[str, list[tuple[int, Outcome]]] = defaultdict(list)
         self._table, self._entry, self._name = table, entry, name
-        self._experiment, self._factors = experiment, experiment.factors
-        self._roles_of = cache(roles_of)
+        self._experiment, self._roles_of = experiment, cache(roles_of)
         if table.columns:
             self._read_all(table, entry, experiment)
 
@@ -87,32 +78,19 @@ class TableCheck:
         every = () if reads else experiment.measures  # of a reply the experiment takes them
         measures = [m for m in every if m.name in declared or not m.optional]
         self._derived = [m for m in measures if m.take and m.name not in declared]
-        self._measures = [m.name for m in measures if m not in self._derived]
-        design = Design(1, controls=1)
-        self._planned = {
-            _labels(trial): (rank, trial)
-            for rank, trial in enumerate(
-                trial
-                for condition in (*experiment.conditions, *experiment.control_conditions)
-                for trial in trials_of(condition, experiment.factors, experiment.items, design)
-            )
-        }
+        given = [m for m in measures if m not in self._derived]
+        self._measures = [m.name for m in given]
+        conditions = (*experiment.conditions, *experiment.control_conditions)
+        factors, items, design = experiment.factors, experiment.items, Design(1, controls=1)
+        trials = (
+            trial for each in conditions for trial in trials_of(each, factors, items, design)
+        )
+        self._planned = {_labels(trial): (rank, trial) for rank, trial in enumerate(trials)}
         labels = label_rules(experiment)
         self._labels = tuple(labels)
-        self._rules: dict[str, Rule] = {
-            **dict.fromkeys(_OPTIONAL, cell_text),
-            MODEL: model_rule,
-            REPLY: reply_rule,
-            "finish": finish_rule,
-            "missing": reason_rule,
-            "collected_at": time_rule,
-            **labels,
-            **{
-                m.name: measure_rule(m, experiment, strict=table.typed)
-                for m in measures
-                if m not in self._derived
-            },
-        }
+        strict = table.typed
+        of_measures = {m.name: measure_rule(m, experiment, strict=strict) for m in given}
+        self._rules: dict[str, Rule] = {**RULES, **labels, **of_measures}
         wanted = {ours: entry.columns.get(ours, ours) for ours in (*labels, *self._measures)}
         if entry.reply_column is not None:
             wanted[REPLY] = entry.reply_column
@@ -124,53 +102,46 @@ class TableCheck:
             wanted[MODEL] = column
         self._columns = {n: column for n, column in wanted.items() if column in table.columns}
         self.labels = [self._columns[n] for n in (*labels, MODEL) if n in self._columns]
-        ours = {*labels, *optional, *(measure.name for measure in every)}
-        self._check_declaration(experiment, wanted, ours)
+        self._check_declaration(wanted, {*labels, *optional, *(m.name for m in every)})
         for row in table.rows:
             self._read(row)
-        self._check_notes()
-        self.problems += answerers(table, entry, self.unread, self._columns.get(MODEL))
-
-    def _check_declaration(
-        self, experiment: Experiment, wanted: Mapping[str, str], ours: set[str]
-    ) -> None:
-        """Note what is wrong with the columns, and with what is declared of them."""
-        entry, table = self._entry, self._table
-        translated = [("values", column) for column in entry.values]
-        self.problems += missing_columns((*wanted.items(), *translated), table)
-        counting = {*_COUNTING, *(measure.name for measure in experiment.measures)}
-        used = {*self._columns.values(), *entry.parts, *([entry.join.on] if entry.join else [])}
-        self.unread = [column for column in table.columns if column and column not in used]
-        self.problems += [
-            WrongCell(
-                0, column, f"is not read; call it {name} if it is that, or else list it as unread"
-            )
-            for column in sorted(self.unread)
-            if (name := column.strip().casefold()) in counting - {*self._columns}
-            and column not in entry.unread
-        ]
-        if unknown := sorted(entry.columns.keys() - ours):
-            has = f"{experiment.id} has {', '.join(sorted(ours))}"
-            self._wrong_file(f"'columns' names {', '.join(unknown)}, and {has}")
-        for name, rule in (("collected_at", time_rule), ("missing", reason_rule)):
-            try:
-                rule(getattr(entry, name) or "")
-            except ValueError as error:
-                self._wrong_file(f"{name}: {shortened(getattr(entry, name))} {error}")
-        if wanted.get(REPLY) and (why := unreadable(experiment)):
-            self._wrong_file(why)
-        elif experiment.judge is not None and entry.judge is None:
-            self._wrong_file(
-                f"{experiment.id} has a judge, and nothing says who graded: name it as judge in "
-                "the table's declaration in the roster, or with judge= (--judge) if it has none"
-            )
-
-    def _check_notes(self) -> None:
-        """Note what is declared of models that no row is of."""
-        unknown = sorted(self._entry.notes.keys() - self._sources.keys())
+        unknown = sorted(entry.notes.keys() - self._sources.keys())
         if unknown and self._sources:  # else there is no column of models, which is noted
             has = f"the table has {', '.join(map(one_line, sorted(self._sources)))}"
             self._wrong_file(f"'notes' names {', '.join(unknown)}, and {has}")
+        self.problems += answerers(table, entry, self.unread, self._columns.get(MODEL))
+
+    def _check_declaration(self, wanted: Mapping[str, str], ours: set[str]) -> None:
+        """Note what is wrong with the columns, and with what is declared of them."""
+        entry, table, experiment = self._entry, self._table, self._experiment
+        translated = [("values", column) for column in entry.values]
+        self.problems += missing_columns((*wanted.items(), *translated), table)
+        used = {*self._columns.values(), *entry.parts, *([entry.join.on] if entry.join else [])}
+        self.unread = [column for column in table.columns if column and column not in used]
+        alike = {*_COUNTING, *(m.name for m in experiment.measures)} - self._columns.keys()
+        for column in sorted({*self.unread} - entry.unread):
+            if (name := column.strip().casefold()) in alike:
+                words = f"is not read; call it {name} if it is that, or else list it as unread"
+                self.problems.append(WrongCell(0, column, words))
+        if unknown := sorted(entry.columns.keys() - ours):
+            has = f"{experiment.id} has {', '.join(sorted(ours))}"
+            self._wrong_file(f"'columns' names {', '.join(unknown)}, and {has}")
+        for name in ("collected_at", "missing"):
+            try:
+                RULES[name](getattr(entry, name) or "")
+            except ValueError as error:
+                self._wrong_file(f"{name}: {shortened(getattr(entry, name))} {error}")
+        judged = f"{experiment.id} has a judge, and"
+        if experiment.judge is not None and REPLY in wanted:
+            self._wrong_file(
+                f"{judged} a column of replies has no grades: give a column for each measure, and "
+                "no reply"
+            )
+        elif experiment.judge is not None and entry.judge is None:
+            self._wrong_file(
+                f"{judged} nothing says who graded: name it as judge in the table's declaration "
+                "in the roster, or with judge= (--judge) if it has none"
+            )
 
     def _read(self, row: TableRow) -> None:
         """Take a row for the next trial of its cell, or note all that is wrong with it."""
@@ -195,7 +166,7 @@ class TableCheck:
             finish=str(finish),
         )
         outcome = Outcome(
-            trial=replace(first, replicate=self._counts[model, *labels]),
+            replace(first, replicate=self._counts[model, *labels]),
             result=None,
             missing=missing or None,
             invalid=(),
@@ -215,7 +186,7 @@ class TableCheck:
 
     def _check_together(self, row: TableRow, labels: Mapping[str, str]) -> None:
         """Note which labels of a row do not go together in the design."""
-        for factor in self._factors:
+        for factor in self._experiment.factors:
             column, level = f"{factor.name}_exemplar", labels[factor.name]
             known = factor.exemplars.get(level, ())
             if factor.exemplars and (exemplar := labels[column]) not in known:
@@ -242,9 +213,9 @@ class TableCheck:
 
     def _value(self, row: TableRow, name: str) -> MeasureValue | None:
         """Return what a cell holds; None where that is wrong, which is noted."""
-        cell = self._cell(row, name)
         if name not in self._columns:
             return ""
+        cell = self._cell(row, name)
         try:
             return self._rules[name](cell)
         except ValueError as error:
@@ -253,16 +224,15 @@ class TableCheck:
         return None
 
     def _wrong(self, row: TableRow, name: str, problem: str) -> None:
-        """Note a problem of a row; that a column is not there has been noted already."""
-        if name in self._columns:
-            self.problems.append(WrongCell(row.line, self._columns[name], problem, row.file))
+        column = self._columns.get(name, name)
+        self.problems.append(WrongCell(row.line, column, problem, row.file))
 
     def _wrong_file(self, problem: str) -> None:
         self.problems.append(WrongCell(0, "", problem))
 
     def _model(self, row: TableRow) -> str:
         """Return the name we give to the model of a row, and to no other of the source."""
-        if self._columns.get(MODEL) is None:
+        if MODEL not in self._columns:
             return self._sources.setdefault(self._name, self._name)
         model, source = self._value(row, MODEL), cell_text(row.cells.get(self._columns[MODEL]))
         if model is not None and (first := self._sources.setdefault(str(model), source)) != source:
@@ -287,23 +257,24 @@ class TableCheck:
     def _measured(self, row: TableRow) -> tuple[str, Mapping[str, MeasureValue]]:
         """Return why a trial is missing (empty: it is not), or its measures; note problems."""
         missing = self._value(row, "missing")
-        given = (*self._measures, *[REPLY] * (REPLY in self._columns))
+        given = [n for n in (*self._measures, REPLY) if n in self._columns]
         cells = {name: self._cell(row, name) for name in given}
         full = {name: cell for name, cell in cells.items() if cell not in (None, "")}
         reason = str(missing or ("" if full else self._entry.missing or ""))
-        if missing is None or reason:
-            for name, cell in full.items() if reason else ():
+        if reason:
+            for name, cell in full.items():
                 problem = f"holds {shortened(cell)}, and the trial is missing ({one_line(reason)})"
                 self._wrong(row, name, problem)
+        if missing is None or reason:
             return reason, {}
+        values = {name: self._value(row, name) for name in full if name != REPLY}
         for name in self._measures:
-            if name not in full:
+            if name in self._columns and name not in full:
                 self._wrong(row, name, "is empty, and nothing says why the trial is missing")
-        found = {name: self._value(row, name) for name in self._measures if name in full}
-        values = {name: value for name, value in found.items() if value is not None}
-        if len(values) == len(self._measures):
-            self._derive(row, values)
-        return "", MappingProxyType(values)
+        found = {name: value for name, value in values.items() if value is not None}
+        if len(found) == len(self._measures):
+            self._derive(row, found)
+        return "", MappingProxyType(found)
 
     def _derive(self, row: TableRow, values: dict[str, MeasureValue]) -> None:
         """Add what the experiment's own functions take from the measures of a row."""
@@ -313,8 +284,8 @@ class TableCheck:
                 values[measure.name] = measure.of(result)
             except Exception as error:  # noqa: BLE001  (the author's function: anything)
                 words = "is no column, and its function cannot take it from the other measures"
-                problem = f"{words} ({type(error).__name__}: {one_line(str(error))})"
-                self.problems.append(WrongCell(row.line, measure.name, problem, row.file))
+                because = f"({type(error).__name__}: {one_line(str(error))})"
+                self._wrong(row, measure.name, f"{words} {because}")
 
 
 def _labels(trial: Trial) -> tuple[str, ...]:

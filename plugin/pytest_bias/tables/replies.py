@@ -15,16 +15,6 @@ if TYPE_CHECKING:
     from ..experiments.experiment import Experiment, ModelRoles
 
 
-def unreadable(experiment: Experiment) -> str:
-    """Why no column of replies is enough for an experiment; '' where one may be."""
-    if experiment.judge is None:
-        return ""
-    return (
-        f"{experiment.id} has a judge, and a column of replies has no grades: give a column for "
-        "each measure, and no reply"
-    )
-
-
 class _OneReply(Walk):
     """A trial with one reply: nobody can be asked again, so that what is invalid stays so."""
 
