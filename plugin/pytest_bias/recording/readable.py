@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ..cassettes.staleness import CUT_HINT
 from ..experiments.fields import shortened
 from ..experiments.messages import TRUNCATED
 from ..experiments.records import Outcome
@@ -26,6 +27,7 @@ _HINTS: Mapping[str, str] = {
         "the server may keep the text back as a thought: check its reasoning parser, and raise "
         "max_output_tokens in the roster"
     ),
+    "prompt_too_long": CUT_HINT[0].lower() + CUT_HINT[1:],
     "not_json": _LENIENT,
     "no_number": _LENIENT,
 }

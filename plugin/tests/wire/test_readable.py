@@ -44,7 +44,15 @@ def test_it_says_what_came_and_what_to_do_and_goes_on_if_told(
 
 
 @pytest.mark.parametrize(
-    ("fault", "reason", "hint"), [("length", "truncated", "raise max_output_tokens")]
+    ("fault", "reason", "hint"),
+    [
+        ("length", "truncated", "raise max_output_tokens"),
+        (
+            "too_long",
+            "prompt_too_long",
+            "raise its context (Ollama: num_ctx, llama.cpp: --ctx-size",
+        ),
+    ],
 )
 def test_the_remedy_is_of_the_reason(tmp_path: Path, fault: Fault, reason: str, hint: str) -> None:
     report, _ = record(tmp_path, "", [fault] * 200)
