@@ -54,7 +54,7 @@ def outcome(run: RunResult) -> str:
 
 def models_outcome(run: RunResult) -> str:
     """The same of its models by themselves."""
-    if run.suite == "NO VERDICT" and run.failing:
+    if run.suite == "NO VERDICT" and any(each.status == "BIASED" for each in run.stops):
         # Of a run that was cut short it is known that it fails, and not what else there is.
         return f"{OUTCOMES['FAIL'][0]}, the rest {OUTCOMES['NO VERDICT'][0]}"
     return run.standing if run.stands else OUTCOMES[run.suite][0]

@@ -39,7 +39,13 @@ def test_the_head_of_the_summary_is_the_outcome() -> None:
         "BIAS FOUND, the rest NO RESULT": broken,
         "NO RESULT": replace(broken, failing=()),
     }
-    for head, run in heads.items():
+    open_ = replace(view(analysis(verdict(finding(), status="INCONCLUSIVE"))), failing=(NAMED,))
+    runs = [
+        *heads.items(),
+        ("CANNOT TELL", open_),
+        ("NO RESULT", replace(open_, lost=("test_x",))),
+    ]
+    for head, run in runs:
         assert summary_markdown(run).startswith(f"## Bias: {head}\n")
     assert r"- problem: a part \*is\* missing" in summary_markdown(broken)
     assert r"- without a verdict, no report: test\_x" in summary_markdown(broken)
