@@ -43,6 +43,7 @@ PROVENANCE_START = b'{"provenance":'
 _UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 _BETWEEN = "; "
 CHANGED = "is truncated or was changed after recording"
+_HEADERS = ("cached", "routed")  # what headers said of a reply; no field where they did not
 _KEY_LENGTH = 64
 _TEXT_LENGTH = 24
 _SUM_LENGTH = 16
@@ -182,7 +183,7 @@ def reply_facts(completion: Completion) -> dict[str, object]:
         "usage": dict(completion.usage),
         "latency": completion.latency,
         "recorded_at": completion.recorded_at,
-        **({"cached": completion.cached} if completion.cached else {}),
+        **{name: said for name in _HEADERS if (said := getattr(completion, name))},
     }
 
 
@@ -222,9 +223,10 @@ def decode_interaction(line: bytes, path: str, number: int) -> RecordedInteracti
 def _interaction(parsed: dict[str, Any]) -> RecordedInteraction:
     request, reply = parsed["request"], parsed["reply"]
     branch, turn, attempt = parsed["place"]
-    dropped, cached = tuple(reply.get("dropped", ())), reply.get("cached", "")
+    dropped = tuple(reply.get("dropped", ()))
+    headers = {name: reply.get(name, "") for name in _HEADERS}
     optional = [reply[name] for name in ("served_model", "recorded_at") if reply[name] is not None]
-    _check_texts(reply["text"], cached, *optional, *dropped)
+    _check_texts(reply["text"], *headers.values(), *optional, *dropped)
     return RecordedInteraction(
         key=parsed["key"],
         trial=parsed["trial"],
@@ -241,7 +243,7 @@ def _interaction(parsed: dict[str, Any]) -> RecordedInteraction:
             recorded_at=reply["recorded_at"],
             body=reply["body"],
             dropped=dropped,
-            cached=cached,
+            **headers,
         ),
     )
 

@@ -42,7 +42,7 @@ class MeasuredTrial:
     reading order: ``to`` whom the question was put, its ``place``, ``finish``, ``served_model``,
     ``usage`` (tokens), ``latency`` (seconds), ``recorded_at``, ``dropped`` parameters, digests
     of the reply's ``id`` and of when it was ``created``, ``cached`` (the header by which a cache
-    says that it gave it).
+    says that it gave it), ``routed`` (the model a gateway passed it to).
     """
 
     key: str

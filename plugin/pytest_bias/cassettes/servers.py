@@ -61,7 +61,8 @@ def mixed_hosts(hosts: Sequence[str], model: str, entry: ModelEntry) -> str:
     return (
         f"{len(hosts)} hosts answered as {model}: {', '.join(hosts)}. They may serve it in other "
         f'precision. Under [models."{model}"] in the roster pin one (OpenRouter: request = '
-        f'{{ provider = {{ only = ["{hosts[0]}"] }} }}), or allow the mixture with '
+        f'{{ provider = {{ only = ["{hosts[0]}"] }} }}; LiteLLM: request a name with one model '
+        "behind it), or allow the mixture with "
         f"hosts = [{listed}]"
     )
 

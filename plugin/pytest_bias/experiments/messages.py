@@ -135,7 +135,8 @@ class Completion:
     ``usage`` holds token counts (``input``, ``output``), ``latency`` is in seconds without
     queueing and failed attempts (None where the provider cannot tell), ``body`` is the reply as
     the provider sent it, ``dropped`` names the parameters that were not sent because the model
-    refuses them, ``cached`` the header by which a cache on the way says that it gave this reply.
+    refuses them, ``cached`` the header by which a cache on the way says that it gave this reply,
+    ``routed`` the model to which a gateway says that it passed the request.
     Counts and times that none can be are left out, whoever says them: a provider
     or a recording.
     """
@@ -149,6 +150,7 @@ class Completion:
     body: Mapping[str, object] = field(default_factory=dict, repr=False)
     dropped: tuple[str, ...] = ()
     cached: str = ""
+    routed: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "usage", frozen_mapping(believable_counts(self.usage)))

@@ -29,7 +29,8 @@ class Exchange:
     (:func:`.identity_of`); ``cached`` is the header by which a cache says that it gave it.
     ``size`` is the number of characters that were sent, ``counted`` that of the tokens which the
     provider counted in them. ``host`` and ``build`` are what a reply says of the server that gave
-    it (``provider`` and ``system_fingerprint``). Empty, 0 or None means unknown.
+    it (``provider``, or the model a gateway passed it to; ``system_fingerprint``). Empty, 0 or
+    None means unknown.
     """
 
     to: ModelRole

@@ -294,7 +294,7 @@ def exchange_of(pending: PendingRequest, completion: Completion, invalid: str = 
         cached=completion.cached,
         size=sum(len(message.text) for message in pending.request.messages),
         counted=completion.usage.get("input", 0),
-        host=_name(completion.body.get("provider")),
+        host=_name(completion.body.get("provider")) or completion.routed,
         build=_name(completion.body.get("system_fingerprint")),
     )
 

@@ -18,7 +18,7 @@ from .base import Call
 from .client import Client, Unsent
 from .failures import error_within, reply_failure, stream_failure, unencodable
 from .outcomes import prompt_outcome
-from .sdk import cache_header, now, parsed
+from .sdk import ROUTED, cache_header, now, parsed
 from .streams import is_stream, joined
 
 _SCHEMA_NAMES = (
@@ -133,7 +133,8 @@ class Adapter(ABC):
             failure = self._failure_within(name, body)
             if failure is not None:
                 return failure
-        return completion(name, body, response, self.read, self.what, dropped)
+        routed = client.secrets.hidden(response.headers.get(ROUTED, ""))
+        return completion(name, body, response, self.read, self.what, dropped, routed)
 
     def _failure_within(self, name: str, body: object) -> CallFailed | None:
         """The failure that stands in a body with the status of a reply."""
@@ -169,6 +170,7 @@ def completion(
     read: Callable[[dict[str, Any]], Completion],
     what: str,
     dropped: tuple[str, ...] = (),
+    routed: str = "",
 ) -> Completion | CallFailed:
     """The completion that ``read`` makes of the ``body`` of a response, which should be ``what``.
 
@@ -188,6 +190,7 @@ def completion(
             body=body,
             dropped=dropped,
             cached=cache_header(response.headers),
+            routed=routed,
         )
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         return reply_failure(model, what, error)

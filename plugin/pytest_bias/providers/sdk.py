@@ -306,6 +306,10 @@ _CACHES = frozenset(
 )
 """Headers in which caches of responses say HIT or MISS; ``cache-status`` is that of RFC 9211."""
 _HIT = re.compile(r"(?<![a-z])hit(?![a-z])", re.IGNORECASE)
+ROUTED = "x-litellm-model-name"
+"""The header in which LiteLLM names the model behind the requested one, as ``openai/even``.
+
+The body has the requested name, whichever of several models answered."""
 _CACHE_KEY = "x-litellm-cache-key"  # comes with what LiteLLM's cache gives, and with nothing else
 
 

@@ -31,12 +31,14 @@ class Router(Server):
     def __init__(self, named: Callable[[int, str], Mapping[str, str]]) -> None:
         super().__init__((lambda _: '{"score": 5}',))
         self.named = named
+        self.headers: Callable[[int], Mapping[str, str]] = lambda _: {}
 
     def reply(self, asked: Served, body: Mapping[str, Any]) -> Outgoing | None:
         fresh = super().reply(asked, body)
         assert fresh is not None
         fields = self.named(asked.number, str(body))
-        return Outgoing(200, json.dumps(json.loads(fresh.data) | fields).encode())
+        data = json.dumps(json.loads(fresh.data) | fields).encode()
+        return Outgoing(200, data, self.headers(asked.number))
 
 
 def by_turns(number: int, _: str) -> dict[str, str]:
@@ -74,6 +76,25 @@ def test_a_recording_stops_where_another_host_answers(tmp_path: Path) -> None:
     assert [line.partition(":")[0] for line in found.counts] == ["host, a", "host, b"]
     named = [int(n) for line in found.counts for n in re.findall(r"\b\d+\b", line)]
     assert sum(named) == TRIALS
+
+
+@pytest.mark.parametrize("retention", ["raw", "measures"])
+def test_a_recording_stops_where_a_gateway_passes_requests_to_another_model(
+    tmp_path: Path, retention: Any
+) -> None:
+    router = Router(lambda *_: {})
+    router.headers = lambda number: {
+        "x-litellm-model-name": f"openai/{('big', 'small')[number % 2]}"
+    }
+    of = experiment(replicates=TRIALS // 2, retention=retention)
+    with running(router) as server:
+        report, _ = recorded(of, tmp_path, None, providers=over_http(server.url), concurrency=1)
+    (problem,) = report.problems
+    assert problem.startswith(f"2 hosts answered as {MODEL}: openai/big, openai/small. ")
+    assert "LiteLLM: request a name with one model behind it" in problem
+    assert report.calls == 2
+    cassette = Cassette(cassette_path(tmp_path, of.id, MODEL))
+    assert cassette.path.read_text().count('"routed":"openai/') == 2
 
 
 BUILDS: dict[str, tuple[Callable[[int, str], Mapping[str, str]], int, bool]] = {
