@@ -89,11 +89,13 @@ def free_port() -> int:
 
 
 @contextmanager
-def proxy(litellm: Path, log: Path, url: str, port: int, *, cached: bool | None) -> Iterator[None]:
+def proxy(
+    litellm: Path, log: Path, url: str, port: int, *, cached: bool | None
+) -> Iterator[subprocess.Popen[bytes] | None]:
     """Run LiteLLM's proxy before ``url``, with or without its cache; None for no proxy."""
     if cached is None:
         log.touch()
-        yield
+        yield None
         return
     config = log.with_suffix(".yaml")
     config.write_text(CONFIG.format(url=url, cache=str(cached).lower()))
@@ -104,7 +106,7 @@ def proxy(litellm: Path, log: Path, url: str, port: int, *, cached: bool | None)
         process = subprocess.Popen(command, env=os.environ | own, stdout=file, stderr=file)  # noqa: S603
         try:
             _wait(process, log, port)
-            yield
+            yield process
         finally:
             process.terminate()
             process.wait()
