@@ -263,9 +263,13 @@ def record_of(outcome: Outcome, measures: Sequence[Measure]) -> Record:
     missing = outcome.missing
     try:
         if outcome.values is not None:
-            for measure in measures:
-                measure.check_range(outcome.values.get(measure.name))
             values = outcome.values
+            if any(
+                measure.name == FORMAT_KEPT for measure in measures
+            ):  # a table has no such column
+                values = {FORMAT_KEPT: outcome.format_kept is not False, **values}
+            for measure in measures:
+                measure.check_range(values.get(measure.name))
         elif missing is None:
             values = {
                 measure.name: measure.of(
