@@ -29,6 +29,13 @@ _ANSWERERS = {
 }
 """Words in the names of columns that tell who answered."""
 _WORD = re.compile(r"[a-z]+")
+_MODEL = re.compile(
+    r"(?:[\w.-]+/)*(?:chatgpt|claude|command|deepseek|gemini|gemma|glm|gpt|grok|kimi|llama|ministral|"
+    r"mistral|mixtral|nova|o[1-9]|olmo|phi|qwen)[^\s/]*(?<!\.jsonl)(?<!\.json)(?<!\.csv)",
+    re.IGNORECASE,
+)
+"""Names of models, by their families; of files none."""
+_TOLD_APART = 10  # rows, of which a column says another thing each
 _CHANCE = math.log(1000)
 """Tables in one of which chance alone may repeat a block of rows, as a logarithm."""
 _LONGEST = 1000  # rows of a block that are compared
@@ -90,13 +97,14 @@ def answerers(
     """
     names = [entry.word(model, row.cells.get(model)) if model else "" for row in table.rows]
     for column in unread:
-        if column in entry.unread or not {*_WORD.findall(column.casefold())} & _ANSWERERS:
+        if column in entry.unread:
             continue
+        named = bool({*_WORD.findall(column.casefold())} & _ANSWERERS)
         said: defaultdict[str, set[str]] = defaultdict(set)
         for name, row in zip(names, table.rows, strict=True):
             said[name].add(cell_text(row.cells.get(column)))
         several = sorted(max(said.values(), key=len, default=set()) - {""})
-        if len(several) > 1:
+        if len(several) > 1 and (named or all(map(_MODEL.fullmatch, several))):
             words = ", ".join(map(shortened, several[:_SHOWN]))
             problem = f"is not read, and may tell who answered ({words}): name it as model, or "
             yield WrongCell(0, column, f"{problem}else list it as unread")
@@ -110,6 +118,29 @@ def repeated_rows(table: RawTable) -> str:
         f"{len(whole) - len({*whole}):,} of the table's {len(whole):,} rows repeat another in "
         "all columns"
     )
+
+
+def repeated_ids(table: RawTable, unread: Iterable[str]) -> list[WrongCell]:
+    """The problems of rows that stand again though an ``unread`` column tells the others apart.
+
+    Such a column, an id or a time, says another thing in each of the rows that differ.
+    """
+    whole = [*_texts(table.columns, table.rows)]
+    differing = {*whole}
+    if len(differing) == len(whole) or len(differing) < _TOLD_APART:
+        return []
+    for column in unread:
+        if len({*_texts([column], table.rows)}) == len(differing):
+            problem = (
+                f"repeats another in all columns, of which {column!r} tells all others apart, so "
+                "that the table holds replies more than once: take one out. If the model said the "
+                "same again, declare it: repeats = true, or a column replicate"
+            )
+            rows = [*zip(table.rows, whole, strict=True)]
+            first = {text: row.line for row, text in reversed(rows)}
+            again = (row for row, text in rows if row.line != first[text])
+            return [WrongCell(row.line, "", problem, row.file) for row in again]
+    return []
 
 
 def _texts(columns: Sequence[str], rows: Iterable[TableRow]) -> Iterator[tuple[str, ...]]:

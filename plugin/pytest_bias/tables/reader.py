@@ -174,9 +174,20 @@ def _csv(data: bytes) -> RawTable:
         else:
             has = f"has {len(cells)} cells, and the first line names {len(columns)} columns"
             problems.append(WrongCell(line, "", has))
-    if not lines:
+    for sign in ";\t" if len(columns) == 1 else "":
+        if sign in columns[0]:
+            return no_table(f"the cells are separated by {sign!r}: save it with commas")
+    if len(lines) > 1 and (len(problems) >= len(lines) or columns[1:3] == ["", ""]):
+        return no_table(_NO_NAMES)
+    if not lines and not problems:
         return no_table(NO_ROWS)
     return RawTable(tuple(columns), tuple(rows), tuple(problems), unit="line")
+
+
+_NO_NAMES = (
+    "the first line must name the columns, one for each cell below: take off what stands above "
+    "their names (a title, a comment, sep=)"
+)
 
 
 def _duplicates(names: Iterable[str]) -> list[WrongCell]:
@@ -215,10 +226,11 @@ def _json(data: bytes, place: str) -> RawTable:
     if isinstance(rows, list):
         return table_of(rows)
     fields = dict(_flat(whole)) if isinstance(whole, dict) else {}
-    lists = ", ".join(name for name, value in fields.items() if isinstance(value, list))
-    hint = f"; name the list of its rows (rows): {lists}" if lists else ""
+    lists = [n for n, v in fields.items() if isinstance(v, list) and dict in map(type, v)]
+    hint = f"name the list of its rows (rows): {', '.join(lists)}"
+    hint = hint if lists else "pandas writes one with to_json(orient='records')"
     what = f"there is no list of objects at {place}" if place else "the file is no list of objects"
-    return no_table(f"{what}{hint}")
+    return no_table(f"{what}; {hint}")
 
 
 def element(value: object, path: str) -> object:

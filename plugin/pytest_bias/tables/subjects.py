@@ -19,7 +19,7 @@ from ..experiments.measures import MISSING
 from ..experiments.records import Published, Recording
 from ..settings.roster import TABLE, Roster, Section
 from ..settings.table_entry import TableEntry
-from .account import coverage, repeated_block, repeated_rows, unread_columns
+from .account import coverage, repeated_block, repeated_ids, repeated_rows, unread_columns
 from .check import TableCheck
 from .reader import NO_ROWS, RawTable, WrongCell, read_frame, wrong_table
 from .shape import MODEL, missing_columns, of_another, opened, shaped
@@ -208,7 +208,7 @@ def sources_of(
     if entry.columns.get("replicate", "replicate") not in table.columns:
         undivided = repeated_rows(given)
         if not (declared.layout or declared.repeats or problems):
-            problems += repeated_block(given, found.labels)
+            problems += repeated_block(given, found.labels) or repeated_ids(given, found.unread)
     if problems or not found.trials:
         problems = [*dict.fromkeys(problems)] or [WrongCell(0, "", NO_ROWS)]
         place_of = f"{heading} path" if heading else "replies"

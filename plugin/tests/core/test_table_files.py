@@ -216,6 +216,19 @@ FILES: Mapping[str, tuple[str, bytes, str]] = {
     "no JSON": ("t.json", b"[\n{]", "the file cannot be read: Expecting property name"),
     "deep": ("t.json", b"[" * 100_000, "the file cannot be read: maximum recursion depth"),
     "no list": ("t.json", b'{"rows": []}', "the file is no list of objects"),
+    "columns": (
+        "t.json",
+        b'{"cue": ["low"]}',
+        "the file is no list of objects; pandas writes one with to_json(",
+    ),
+    "a title": ("t.csv", b"Pilot,,\ncue,score,odd\nlow,3,true\n", "the first line must name the"),
+    "a comment": ("t.csv", b"# Pilot\ncue,score\nlow,3\n", "the first line must name the columns"),
+    "semicolons": ("t.csv", b"cue;score\nlow;3\n", "the cells are separated by ';'"),
+    "sep=": (
+        "t.csv",
+        b"sep=,\ncue,score,odd\nlow,3,true\n",
+        "the first line must name the columns, ",
+    ),
     "no rows": ("t.json", b"[]", "it holds no rows"),
     "no Parquet": ("t.parquet", b"PAR1", "the file cannot be read: "),
 }

@@ -24,6 +24,7 @@ from pytest_bias import (
     analyze,
 )
 from pytest_bias.errors import BadSetting, InvalidReply
+from pytest_bias.experiments.records import records_of
 from pytest_bias.settings.model_entry import ModelEntry
 from pytest_bias.settings.roster import Roster, parse_roster
 from pytest_bias.settings.table_entry import TableEntry
@@ -65,6 +66,18 @@ def test_the_verdict_on_a_table_is_that_on_a_recording_of_its_replies(
     assert [(c.condition, c.missing, c.cut) for c in tabled.analysis.counts] == [
         (c.condition, c.missing, c.cut) for c in recorded.analysis.counts
     ]
+
+
+def test_a_thought_before_a_reply_of_a_table_is_taken_off_and_measured(tmp_path: Path) -> None:
+    rows = [
+        {"cue": cue, "text": f'{thought}{{"score": {n}}}'}
+        for cue in ("low", "high")
+        for n, thought in enumerate(("", "<think>Hm.</think>", ""))
+    ]
+    path = written(tmp_path / "t.jsonl", rows)
+    read = outcomes(path, RATED, reply="text")
+    records = records_of(read, RATED.as_read(read).measures)
+    assert records.column("format_kept") == [True, False, True] * 2
 
 
 class Rating(BaseModel):
@@ -226,7 +239,7 @@ def test_rows_inside_an_object_and_cells_in_lists_are_addressed(tmp_path: Path) 
     }
     (outcome,) = outcomes(path, RATED, rows="results.results", **of)
     assert dict(outcome.values) == {"score": 7.0, "odd": True}
-    lists = "; name the list of its rows (rows): results.results, results.x"
+    lists = "; name the list of its rows (rows): results.results"
     assert said(path, RATED, rows="results", **of) == [
         f"there is no list of objects at results{lists}"
     ]
@@ -357,6 +370,22 @@ def test_a_table_that_holds_its_rows_again_is_refused_until_it_is_declared(
     assert len(outcomes(written(path, marked), RATED)) == len(rows)
 
 
+@pytest.mark.parametrize("column", ["id", "at"])
+def test_rows_that_an_id_shows_to_be_copies_are_refused_in_any_order(
+    tmp_path: Path, column: str
+) -> None:
+    rows = [{**row, column: f"2026-11-{n + 10}"} for n, row in enumerate(PILOT)]
+    again = [rows[3], rows[9]]
+    (line,) = said(written(tmp_path / "t.csv", [*rows, *again]), RATED)
+    assert line.startswith(
+        f"lines 15, 16: repeats another in all columns, of which {column!r} tells all others apart"
+    )
+    path = written(tmp_path / "t.csv", [*rows, *({**row, column: "x"} for row in again)])
+    assert len(outcomes(path, RATED)) == 15
+    path = written(path, [*rows, *again])
+    assert len(outcomes(path, RATED, repeats=True)) == 15
+
+
 def test_rows_that_are_alike_by_chance_or_by_their_order_are_replies(tmp_path: Path) -> None:
     turns: list[Mapping[str, Any]] = [
         {"cue": cue, "score": 5, "odd": (n * n) % 7 < 4, "prompt": f"Rate {cue}."}
@@ -387,6 +416,10 @@ def test_a_column_that_may_tell_who_answered_is_declared(tmp_path: Path) -> None
         renamed = [{**row, name: row["llm"], "llm": 1} for row in rows]
         (line,) = said(written(path, renamed), RATED)
         assert line.startswith(f"column {name!r}: is not read, and may tell who answered")
+    for names in (["openai/gpt-5", "claude-x"], ["Qwen3-8B", "o3"]):
+        several = [{**row, "run": name} for row, name in zip(rows, names, strict=True)]
+        (line,) = said(written(path, several), RATED, unread={"llm"})
+        assert line.startswith("column 'run': is not read, and may tell who answered")
     followed = [{**row, "model": row["llm"], "provider": f"of {row['llm']}"} for row in rows]
     assert len(read_table(written(path, followed), RATED)) == 2
 
