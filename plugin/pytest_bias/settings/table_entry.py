@@ -63,21 +63,9 @@ class Join:
 class TableEntry:
     """The declaration of one table of replies.
 
-    ``path`` is relative to the roster, ``experiment`` the id of the one that the replies belong
-    to. ``model`` is the column of who answered; without it, and without a column ``model``, all
-    rows are of one subject, called like the table. ``reply`` is the column of the replies' texts,
-    from which the experiment takes its measures. ``tool`` is the program whose results the file
-    has, ``rows`` where the list of rows stands in an object, ``join`` a second file.
-
-    ``parts`` splits cells of a column into columns of ours (``{"id": "{demand}-{run}"}``).
-    ``columns`` maps the columns of our data sets (factors, ``item``, measures, ``replicate``,
-    ``missing``, ``collected_at``, ``served``, ``finish``) to the source's, ``values`` cells of the
-    source to ours, by its column. ``layout`` is one of the experiment's, where a row is no trial.
-    ``unread`` are columns that do not say who answered, whatever they are called; ``repeats``
-    states that rows which stand in the table twice are two replies.
-
-    ``missing``, ``collected_at`` and ``served`` hold for all rows without such a column. ``judge``
-    is who graded. ``note`` is reported with every verdict, ``notes`` the same of one model.
+    ``path`` is relative to the roster, and ``experiment`` the id of the one replied to; what the
+    other keys are for stands in docs/tables.md. ``columns`` maps ours to the source's, ``values``
+    cells of the source to ours, by its column; ``parts`` splits cells of a column into columns.
     """
 
     path: Name

@@ -51,19 +51,16 @@ class Tables:
     def named(self, name: str, experiment: Experiment) -> Mapping[str, TableSource] | None:
         """The replies in a table by the roster's name of it; None where there is no such name.
 
-        Raises BadSetting when two tables have the name, or that table is of another experiment, or
-        not one of its (BadData).
+        Raises BadSetting when two have the name, or it is of another experiment, and BadData.
         """
         places = [place for place in self._entries if place[1] == name]
-        if not places:
-            return None
-        words = [*map(_heading, places)]
+        words = " and ".join(map(_heading, places))
         if len(places) > 1:
-            problem = f"{' and '.join(words)} have this name; rename one"
-        elif (of := self._entries[places[0]].experiment) != experiment.id:
-            problem = f"{words[0]} is of {of}, not of {experiment.id}"
+            problem = f"{words} have this name; rename one"
+        elif places and (of := self._entries[places[0]].experiment) != experiment.id:
+            problem = f"{words} is of {of}, not of {experiment.id}"
         else:
-            return self._checked(places[0], experiment)
+            return self._checked(places[0], experiment) if places else None
         raise BadSetting(option="--table", value=name, problem=problem)
 
     def add(self, source: TableSource) -> None:
@@ -73,27 +70,23 @@ class Tables:
     def of(self, experiment: Experiment, model: str) -> TableSource:
         """The replies of ``model`` to ``experiment``.
 
-        Raises NotRecorded when no table has any, and BadSetting when several have, or when one of
-        the experiment's is not what it is declared to be (BadData); then every problem of it is
-        named.
+        Raises NotRecorded when no table has any, BadSetting when several have, and BadData with
+        all problems of a table of the experiment's.
         """
         if (experiment.id, model) in self._added:
             return self._added[experiment.id, model]
-        found = {
-            place: sources[model]
-            for place in self._places(model)
-            if self._entries[place].experiment == experiment.id
-            and model in (sources := self._checked(place, experiment))
-        }
+        places = [p for p in self._places(model) if self._entries[p].experiment == experiment.id]
+        checked = {place: self._checked(place, experiment) for place in places}
+        found = {place: sources[model] for place, sources in checked.items() if model in sources}
         if len(found) > 1:
             names = " and ".join(map(_heading, found))
             problem = f"{names} both have replies of it to {experiment.id}; rename it in one"
             raise BadSetting(option="--bias-model", value=model, problem=problem)
-        if not found:
-            if not (held := self._experiments(model)):
-                raise self._unknown(model)
+        if found:
+            return found.popitem()[1]
+        if held := self._experiments(model):
             raise not_covered(model, experiment.id, held)
-        return found.popitem()[1]
+        raise self._unknown(model)
 
     def _places(self, model: str) -> list[TablePlace]:
         return [place for place in self._entries if place[0] == model.partition("/")[0]]
@@ -117,8 +110,7 @@ class Tables:
             missing = missing_columns([("model", column)] if column else [], table)
             if missing or not table.rows:
                 problems = table.problems or missing or [WrongCell(0, "", NO_ROWS)]
-                declared = f"{_heading(place)} path"
-                raise wrong_table(declared, entry.path, problems, table)
+                raise wrong_table(_heading(place), entry.path, problems, table)
             names = [entry.word(column, row.cells.get(column)) for row in table.rows if column]
             found = filter(None, dict.fromkeys(names or [place[1]]))
             self._models[place] = [f"{place[0]}/{name}" for name in found]
@@ -126,13 +118,10 @@ class Tables:
 
     def _checked(self, place: TablePlace, experiment: Experiment) -> dict[str, TableSource]:
         if place not in self._sources:
-            entry = self._entries[place]
+            entry, heading = self._entries[place], _heading(place)
             table = self._table(place, pattern_of(experiment, entry))
-            heading = _heading(place)
-            self._sources[place] = sources_of(
-                table, entry, experiment, place, self._roster, heading
-            )
-            self._models[place] = [*self._sources[place]]
+            sources = sources_of(table, entry, experiment, place, self._roster, heading)
+            self._sources[place], self._models[place] = sources, [*sources]
             self._read.pop(place)  # what it holds is in the trials now
         return self._sources[place]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 _OURS = ("reply", "finish", "missing", "model", "served", "collected_at", "replicate")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-
+_SHOWN = 6  # labels of what no column holds
 
 _Place = tuple[str, int | None]
 """A column, or a part of one."""
@@ -43,28 +44,24 @@ def proposed(
     models that the roster has already.
     """
     cells = dict(_cells(table))
-    columns, parts, values = dict[str, str](), dict[str, dict[int, str]](), dict[str, object]()
-    unknown = []
+    taken, values, unknown = dict[_Place, str](), dict[str, object](), list[str]()
     for ours, labels in _labels(experiment):
-        if (place := _place(ours, labels, cells)) is None:
+        free = {place: {*words} for place, words in cells.items() if place not in taken}
+        if (place := _place(ours, labels, free)) is None:
             words = ", ".join([*dict.fromkeys(labels.values())][:_SHOWN])
             unknown.append(f"{ours}: no one column holds its labels ({words}) or their values")
             continue
-        column, part = place
-        others = {word: labels[word] for word in sorted(cells.pop(place)) if labels[word] != word}
-        if part is not None:
-            parts.setdefault(column, {})[part] = ours
-        elif column != ours:
-            columns[ours] = column
-        if others:
-            values[column if part is None else ours] = others
+        taken[place] = ours
+        if others := {word: labels[word] for word in sorted(free[place]) if labels[word] != word}:
+            values[place[0] if place[1] is None else ours] = others
+    split = dict.fromkeys(column for column, part in taken if part is not None)
     entry: dict[str, object] = {
         "path": path,
         "experiment": experiment.id,
         "collected_by": tool,
         "tool": tool,
-        "parts": {column: _form(table, column, of) for column, of in parts.items()},
-        "columns": columns,
+        "parts": {column: _form(column, cells, taken) for column in split},
+        "columns": {n: c for (c, part), n in taken.items() if part is None and n != c},
         "values": values,
     }
     lines = [f"[table.{_key(name)}]"]
@@ -72,48 +69,35 @@ def proposed(
     return Proposal((*lines, *_served(table, name, known)), unknown)
 
 
-_SHOWN = 6
-
-
 def _labels(experiment: Experiment) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield our columns, each with its words and their labels."""
+    """Yield our columns with their labels, by these and by the values that one label has."""
+    wanted: dict[str, Mapping[str, object]] = {}
     for factor in experiment.factors:
-        levels = {**factor.levels, **factor.controls}
-        yield factor.name, _words(levels)
+        wanted[factor.name] = {**factor.levels, **factor.controls}
         if factor.exemplars:
             members = [each for level in factor.levels for each in factor.exemplars[level]]
-            yield f"{factor.name}_exemplar", {each: each for each in members}
+            wanted[f"{factor.name}_exemplar"] = dict(zip(members, members, strict=True))
     if (items := experiment.items) is not None:
-        yield "item", _words({**items.items, **items.controls})
+        wanted["item"] = {**items.items, **items.controls}
+    for ours, of in wanted.items():
+        words = {
+            label: cell_text(v) for label, v in of.items() if isinstance(v, str | int | float)
+        }
+        counts = Counter(words.values())
+        told = {word: label for label, word in words.items() if counts[word] == 1}
+        yield ours, {**told, **{label: label for label in of}}
 
 
-def _words(values: Mapping[str, object]) -> Mapping[str, str]:
-    """The labels, and those of their values that are words of one label."""
-    texts = [cell_text(value) for value in values.values() if isinstance(value, str | int | float)]
-    told = {cell_text(value): label for label, value in values.items()}
-    known = {text: told[text] for text in texts if texts.count(text) == 1}
-    return {**known, **{label: label for label in values}}
-
-
-def _cells(table: RawTable) -> Iterator[tuple[_Place, set[str]]]:
-    """Yield each column, and each part of a column, with its words."""
-    for column in table.columns:
-        if column in _OURS:
-            continue
+def _cells(table: RawTable) -> Iterator[tuple[_Place, Sequence[str]]]:
+    """Yield the words of each column, and of its parts where the same stands between them."""
+    for column in (each for each in table.columns if each not in _OURS):
         texts = [cell_text(row.cells.get(column)) for row in table.rows]
-        yield (column, None), {*texts}
-        for number, part in enumerate(zip(*_split(texts), strict=False)):
-            if number % 2 == 0:
-                yield (column, number), {*part}
-
-
-def _split(texts: Sequence[str]) -> list[list[str]]:
-    """Texts as words and what stands between them, which is the same in all of them; or none."""
-    for between in (r"(\W+)", r"([\W_]+)"):
-        split = [re.split(between, text) for text in texts]
-        if len(split[0]) > 1 and len({tuple(each[1::2]) for each in split}) == 1:
-            return split
-    return []
+        yield (column, None), texts
+        for between in (r"(\W+)", r"([\W_]+)"):
+            split = [re.split(between, text) for text in texts]
+            if len(split[0]) > 1 and len({tuple(each[1::2]) for each in split}) == 1:
+                yield from (((column, n), p) for n, p in enumerate(zip(*split, strict=True)))
+                break
 
 
 def _place(
@@ -126,14 +110,14 @@ def _place(
     return next((each[0] for each in (named, ready, fitting) if len(each) == 1), None)
 
 
-def _form(table: RawTable, column: str, named: Mapping[int, str]) -> str:
-    """The pattern of a split column: what is the same in all cells stands as it is."""
-    split = _split([cell_text(row.cells.get(column)) for row in table.rows])
-    form = []
-    for number, texts in enumerate(zip(*split, strict=True)):
-        same = len({*texts}) == 1 and not {*"{}"} & {*texts[0]}
-        form.append(f"{{{named[number]}}}" if number in named else texts[0] if same else "{}")
-    return "".join(form)
+def _form(column: str, cells: Mapping[_Place, Sequence[str]], taken: Mapping[_Place, str]) -> str:
+    """The form of a split column: what is the same in all cells stands as it is."""
+    form = ""
+    for place, texts in cells.items():
+        if place[0] == column and place[1] is not None:
+            same = len({*texts}) == 1 and not {*"{}"} & {*texts[0]}
+            form += f"{{{taken[place]}}}" if place in taken else texts[0] if same else "{}"
+    return form
 
 
 def _served(table: RawTable, name: str, known: Collection[str]) -> Iterator[str]:

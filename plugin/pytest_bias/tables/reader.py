@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -73,23 +73,25 @@ class RawTable:
 
 
 def wrong_table(
-    declared: str, path: str, cells: Iterable[WrongCell], table: RawTable | None = None
+    heading: str, path: str, cells: Iterable[WrongCell], table: RawTable | None = None
 ) -> BadData:
     """Return the error of a table of which no row is used, each problem once for all its rows.
 
-    ``declared`` is where the table is named.
+    ``heading`` is that of its declaration in the roster, if it has one.
     """
     cells, table = sorted(cells), table or RawTable()
-    lines: dict[tuple[str, str, str], list[int]] = {}
+    lines: defaultdict[tuple[str, str, str], list[int]] = defaultdict(list)
     for line, column, problem, file in cells:
-        lines.setdefault((file, column, problem), []).append(line)
+        lines[file, column, problem].append(line)
     count = f"{len(cells)} problem{'s' * (len(cells) != 1)}"
     messages = [f"{count}, and no row is used before they are mended:"]
     for (file, column, problem), rows in [*lines.items()][:_SHOWN]:
         location = table.location(rows, column, file)
         messages.append(f"  {location}{': ' * bool(location)}{problem}")
     messages += [f"  and {len(lines) - _SHOWN} more"] * (len(lines) > _SHOWN)
-    return BadData(source=f"{declared}={path}", problem="\n".join(messages))
+    return BadData(
+        source=f"{f'{heading} path' if heading else 'replies'}={path}", problem="\n".join(messages)
+    )
 
 
 def read_files(path: Path, pattern: str = "", rows: str = "") -> RawTable:

@@ -42,11 +42,7 @@ _UNSAID = (
 
 @dataclass(frozen=True)
 class TableSource:
-    """The replies of one model to one experiment in a table; see :class:`.ReplySource`.
-
-    ``outcomes`` are in the plan's order, ``undecided`` says why nothing is decided of a measure
-    that the table does not have.
-    """
+    """The replies of one model to one experiment in a table; see :class:`.ReplySource`."""
 
     model: str
     experiment: Experiment = field(repr=False)
@@ -118,23 +114,13 @@ def read_table(
 ) -> Mapping[str, TableSource]:
     """The replies in a table to ``experiment``, by subject (``table/NAME``), in no roster.
 
+    ``source`` is a file, the folder of a layout that knows its files, or a pandas frame. What the
+    source calls a model is NAME, or else how the file is called, and ``frame`` a frame. ``entry``
+    is what a declaration would say, whose ``path`` is only shown; without it the columns are ours,
+    or tell a layout of the experiment. ``roster`` says how replies of the subjects are read.
+
     Raises BadData with all that is wrong, when the table is not one of the experiment's, and
     MissingPackage for a Parquet file where pyarrow is not installed.
-
-    Parameters
-    ----------
-    source
-        A file (``.csv``, ``.jsonl``, ``.ndjson``, ``.json``, ``.parquet``), the folder of a layout
-        that knows its files, or a pandas frame. The experiment's layouts are known by columns.
-    experiment
-        What the replies are to. Its data sets (``--bias-dataset``) can be read as they are.
-    entry
-        What a declaration in the roster would say (columns, values, layout …); its ``path`` is
-        only shown. None where the table has our own names.
-    roster
-        What is known of the subjects: how their replies are read.
-
-    NAME is what the column of models says, or else how the file is called, and ``frame`` a frame.
     """
     given = entry or TableEntry(path=source_text(source), experiment=experiment.id)
     if isinstance(source, Path):
@@ -149,7 +135,7 @@ def read_table(
     fitting = [name for name, columns in layouts.items() if columns <= there]
     if len(fitting) > 1:
         words = f"is in the layouts {' and '.join(fitting)} by its columns; declare which (layout)"
-        raise wrong_table("replies", given.path, [WrongCell(0, "", words)])
+        raise wrong_table("", given.path, [WrongCell(0, "", words)])
     for layout in fitting:
         words = f"read in the layout {layout!r}, which its columns tell"
         given = replace(given, layout=layout, note=_joined(given.note, words))
@@ -211,8 +197,7 @@ def sources_of(
             problems += repeated_block(given, found.labels) or repeated_ids(given, found.unread)
     if problems or not found.trials:
         problems = [*dict.fromkeys(problems)] or [WrongCell(0, "", NO_ROWS)]
-        place_of = f"{heading} path" if heading else "replies"
-        raise wrong_table(place_of, declared.path, problems, table)
+        raise wrong_table(heading, declared.path, problems, table)
     # A layout gives the column of failures, as its format records what failed; so do replies.
     told = entry.columns.get(MISSING, MISSING) in table.columns or entry.reply_column
     unread = "" if declared.layout else unread_columns(found.unread)
