@@ -38,17 +38,13 @@ def read_reply(experiment: Experiment, roles: ModelRoles, unread: Outcome, text:
             "each measure, and no reply"
         )
         raise ValueError(problem)
-    error = walk.error
-    if error is None:
-        read = walk.outcome(walk.result, walk.invalid_as)
-        try:
-            record = record_of(read, experiment.measured_with(roles))
-        except Exception as failed:  # noqa: BLE001  (the author's function: anything)
-            error = failed
-    if error is not None:
-        words = f"{type(error).__name__}: {one_line(str(error))} ({author_line(error)})"
-        problem = f"cannot be read, as the experiment's own code fails on it: {words}"
-        raise ValueError(problem)
+    if walk.error is not None:
+        raise _failed(walk.error)
+    read = walk.outcome(walk.result, walk.invalid_as)
+    try:
+        record = record_of(read, experiment.measured_with(roles))
+    except Exception as error:  # noqa: BLE001  (the author's function: anything)
+        raise _failed(error) from None
     invalid, kept = read.invalid[:1], experiment.retention == "raw"
     heard = replace(
         said,
@@ -64,3 +60,8 @@ def read_reply(experiment: Experiment, roles: ModelRoles, unread: Outcome, text:
         format_kept=read.format_kept,
         exchanges=(heard,),
     )
+
+
+def _failed(error: BaseException) -> ValueError:
+    words = f"{type(error).__name__}: {one_line(str(error))} ({author_line(error)})"
+    return ValueError(f"cannot be read, as the experiment's own code fails on it: {words}")
