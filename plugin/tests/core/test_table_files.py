@@ -205,6 +205,9 @@ def test_lines_that_are_no_objects_are_named_all_at_once(tmp_path: Path) -> None
 
 FILES: Mapping[str, tuple[str, bytes, str]] = {
     "unknown": ("t.txt", b"x", "how its name ends must say what it is: .csv, .jsonl, .ndjson, "),
+    "empty": ("t.csv", b"", "it holds no rows below the names of its columns"),
+    "only names": ("t.csv", b"model,cue", "it holds no rows below the names of its columns"),
+    "no CSV": ("t.csv", b'cue\n"m"x,low', "the file cannot be read: ',' expected after"),
     "empty lines": ("t.jsonl", b"\n\n", "it holds no rows"),
     "not UTF-8": ("t.jsonl", b'{}\n"\xfc"', "the file is not UTF-8 from line 2 on"),
     "not UTF-8 either": ("t.json", b"\xfc", "the file is not UTF-8 from line 1 on"),

@@ -21,7 +21,6 @@ from pytest_bias import (
     Reply,
     Subject,
     Trial,
-    analyze,
 )
 from pytest_bias.errors import BadSetting, InvalidReply
 from pytest_bias.experiments.records import records_of
@@ -32,40 +31,6 @@ from pytest_bias.tables.subjects import read_table
 
 from ..helpers import there
 from .test_table_files import only, outcomes, said, written
-
-ANCHORING = "anchoring-prosecutor-sentencing-all-in-one"
-
-
-# --- the verdict of a recording ------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("model", "design"),
-    [("simulated/messy", "gate"), ("simulated/biased", "gate"), ("local/smollm2", "documented")],
-)
-def test_the_verdict_on_a_table_is_that_on_a_recording_of_its_replies(
-    model: str, design: str
-) -> None:
-    recorded = analyze(ANCHORING, model, design=design)
-    rows = [
-        {
-            "demand": outcome.trial.condition.levels["demand"],
-            "text": outcome.exchanges[-1].reply,
-            "finish": outcome.exchanges[-1].finish,
-            "replicate": outcome.trial.replicate,
-        }
-        for outcome in recorded.outcomes
-    ]
-    tabled = analyze(ANCHORING, pd.DataFrame(rows), table={"reply": "text"})
-    assert [(o.trial.id, o.missing) for o in tabled.outcomes] == [
-        (o.trial.id, o.missing) for o in recorded.outcomes
-    ]
-    assert [(v.id, v.status, v.words, v.p_adjusted) for v in tabled.verdicts] == [
-        (v.id, v.status, v.words, v.p_adjusted) for v in recorded.verdicts
-    ]
-    assert [(c.condition, c.missing, c.cut) for c in tabled.analysis.counts] == [
-        (c.condition, c.missing, c.cut) for c in recorded.analysis.counts
-    ]
 
 
 def test_a_thought_before_a_reply_of_a_table_is_taken_off_and_measured(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from pytest_bias import Experiment, Factor, Items, analyze
 from pytest_bias.cli.commands import main
 from pytest_bias.contrasts.cases import Registry
 from pytest_bias.errors import MissingPackage
-from pytest_bias.experiments.records import Outcome
 from pytest_bias.settings.roster import read_roster
 from pytest_bias.settings.table_entry import Tool
 from pytest_bias.tables.declared import Tables
@@ -43,38 +42,17 @@ def experiment() -> Experiment:
 
 
 ENDED = {"content_filter": 2, "refusal": 1, "truncated": 1}
+UNREAD = {"refusal": 1, "not_json": 1}
+OPENAI = "openai:chat:toy-1"
 FILES: Mapping[str, tuple[Tool, str, Mapping[str, int]]] = {
-    "promptfoo.json": (
-        "promptfoo",
-        "openai:chat:toy-1",
-        ENDED,
-    ),
-    "promptfoo.csv": (  # says neither how a reply ended nor what the error was
-        "promptfoo",
-        "openai:chat:toy-1",
-        {"error": 1, "no_number": 1, "refusal": 1, "not_json": 1},
-    ),
-    "inspect.json": (
-        "inspect",
-        "openai/toy-1",
-        ENDED,
-    ),
-    "inspect.eval": (
-        "inspect",
-        "openai/toy-1",
-        ENDED,
-    ),
-    "lm_eval_samples.jsonl": (
-        "lm-eval",
-        "lm-eval-samples",
-        {"empty": 1, "refusal": 1, "not_json": 1},
-    ),
-    "deepeval.json": ("deepeval", "toy-1", {"empty": 2, "refusal": 1, "not_json": 1}),
-    "batch_openai.jsonl": (
-        "batch",
-        "toy-1-2026",
-        {"content_filter": 2, "error": 1, "refusal": 1, "truncated": 1},
-    ),
+    "promptfoo.json": ("promptfoo", OPENAI, ENDED),
+    # The CSV says neither how a reply ended nor what the error was.
+    "promptfoo.csv": ("promptfoo", OPENAI, {"error": 1, "no_number": 1, **UNREAD}),
+    "inspect.json": ("inspect", "openai/toy-1", ENDED),
+    "inspect.eval": ("inspect", "openai/toy-1", ENDED),
+    "lm_eval_samples.jsonl": ("lm-eval", "lm-eval-samples", {"empty": 1, **UNREAD}),
+    "deepeval.json": ("deepeval", "toy-1", {"empty": 2, **UNREAD}),
+    "batch_openai.jsonl": ("batch", "toy-1-2026", {"error": 1, **ENDED}),
     "batch_responses.jsonl": ("batch", "toy-1-2026", {"refusal": 1, "truncated": 1}),
     "batch_anthropic.jsonl": ("batch", "toy-1-2026", {"error": 3, "refusal": 1, "truncated": 1}),
 }
@@ -120,62 +98,76 @@ def test_promptfoo_s_lines_are_its_results_and_the_page_shows_its_table(
     assert "\n".join(["```toml", *found.lines, "```"]) in page
 
 
-def of_promptfoo(n: int, outcome: Outcome, said: Any) -> Any:
-    return {"id": f"r{n}", "promptIdx": 0, "testIdx": n, "provider": {"id": "m"}} | {
-        "vars": dict(outcome.trial.condition.levels),
-        "response": {"output": said.reply, "finishReason": said.finish},
-    }
+def of_none(said: Any, cues: Mapping[str, str], id_: str) -> Any:
+    return {**cues, "text": said.reply, "finish": said.finish, "replicate": id_}
 
 
-def of_batch(n: int, outcome: Outcome, said: Any) -> Any:
+def of_promptfoo(said: Any, cues: Mapping[str, str], id_: str) -> Any:
+    response = {"output": said.reply, "finishReason": said.finish}
+    of = {"id": id_, "promptIdx": 0, "testIdx": 0, "provider": {"id": "m"}, "vars": cues}
+    return {**of, "response": response}
+
+
+def of_batch(said: Any, cues: Mapping[str, str], id_: str) -> Any:
     choice = {"message": {"content": said.reply}, "finish_reason": said.finish}
-    body = {"model": "m", "choices": [choice]}
-    return {"id": f"b{n}", "custom_id": outcome.trial.id, "response": {"body": body}}
+    response = {"body": {"model": "m", "choices": [choice]}}
+    return {"id": id_, "custom_id": f"{cues['demand']}#{id_}", "response": response}
 
 
-def of_inspect(n: int, outcome: Outcome, said: Any) -> Any:
-    choice = {"message": {"content": [{"type": "text", "text": said.reply}]}}
-    output = {"choices": [{**choice, "stop_reason": said.finish}], "model": "m"}
-    return {"id": n, "epoch": 1, "output": output} | {
-        "metadata": dict(outcome.trial.condition.levels)
-    }
+def of_inspect(said: Any, cues: Mapping[str, str], id_: str) -> Any:
+    message = {"content": [{"type": "text", "text": said.reply}]}
+    output = {"choices": [{"message": message, "stop_reason": said.finish}], "model": "m"}
+    return {"id": id_, "epoch": 1, "output": output, "metadata": cues}
 
 
-SHAPES: Mapping[Tool, tuple[Any, Any, Mapping[str, Any]]] = {
+Shape = tuple[str, str, Any, Mapping[str, Any]]
+SHAPES: Mapping[str, Shape] = {
+    "no tool": ("simulated/messy", "%s", of_none, {"reply": "text"}),
+    "no tool, biased": ("simulated/biased", "%s", of_none, {"reply": "text"}),
+    "no tool, documented": ("local/smollm2", "%s", of_none, {"reply": "text"}),
     "promptfoo": (
+        "simulated/messy",
+        '{"results": {"results": %s}}',
         of_promptfoo,
-        lambda rows: {"results": {"results": rows}},
-        {"demand": "vars.demand"},
+        {"tool": "promptfoo", "columns": {"demand": "vars.demand"}},
     ),
-    "batch": (of_batch, None, {}),
+    "batch": (
+        "simulated/messy",
+        "%s",
+        of_batch,
+        {"tool": "batch", "parts": {"custom_id": "{demand}#{}"}},
+    ),
     "inspect": (
+        "simulated/messy",
+        '{"eval": {"model": "openai/m"}, "samples": %s}',
         of_inspect,
-        lambda rows: {"eval": {"model": "openai/m"}, "samples": rows},
-        {"demand": "metadata.demand"},
+        {"tool": "inspect", "columns": {"demand": "metadata.demand"}},
     ),
 }
 
 
-@pytest.mark.parametrize(("tool", "shape"), SHAPES.items(), ids=SHAPES)
-def test_the_verdict_on_results_is_that_on_a_recording_of_the_same_replies(
-    tmp_path: Path, tool: Tool, shape: tuple[Any, Any, Mapping[str, Any]]
+@pytest.mark.parametrize(("model", "file", "row", "table"), SHAPES.values(), ids=SHAPES)
+def test_the_verdict_on_a_table_is_that_on_a_recording_of_its_replies(
+    tmp_path: Path, model: str, file: str, row: Any, table: Mapping[str, Any]
 ) -> None:
-    row, whole, columns = shape
-    recorded = analyze(ANCHORING, "simulated/messy")
-    rows = [row(n, each, each.exchanges[-1]) for n, each in enumerate(recorded.outcomes)]
-    path = tmp_path / ("t.json" if whole else "t.jsonl")
-    lines = [json.dumps(each) for each in rows]
-    path.write_text(json.dumps(whole(rows)) if whole else "\n".join(lines), "utf-8")
-    parts = {} if whole else {"custom_id": "{demand}#{}"}
-    table = {"tool": tool, "columns": columns, "parts": parts}
-    tabled = analyze(ANCHORING, path, table=table)
-    assert [(v.id, v.status, v.words, v.p_adjusted) for v in tabled.verdicts] == [
-        (v.id, v.status, v.words, v.p_adjusted) for v in recorded.verdicts
+    design = "documented" if model.startswith("local/") else "gate"
+    recorded, path = analyze(ANCHORING, model, design=design), tmp_path / "t.json"
+    rows = [
+        row(each.exchanges[-1], dict(each.trial.condition.levels), str(n))
+        for n, each in enumerate(recorded.outcomes)
     ]
-    assert [each.missing for each in tabled.outcomes] == [e.missing for e in recorded.outcomes]
-    path.write_text(
-        "\n".join([*lines, *lines]) if not whole else json.dumps(whole([*rows, *rows]))
-    )
+    path.write_text(file % json.dumps(rows), "utf-8")
+    tabled = analyze(ANCHORING, path, table=table)
+    told = [
+        (
+            [(o.trial.id, o.missing) for o in of.outcomes],
+            [(v.id, v.status, v.words, v.p_adjusted) for v in of.verdicts],
+            [(c.condition, c.missing, c.cut) for c in of.analysis.counts],
+        )
+        for of in (tabled, recorded)
+    ]
+    assert told[0] == told[1]
+    path.write_text(file % json.dumps([*rows, *rows]), "utf-8")
     with pytest.raises(Exception, match="the same model, condition and replicate"):
         analyze(ANCHORING, path, table=table)  # exports that overlap
 
@@ -291,29 +283,16 @@ def archive(samples: Sequence[tuple[str, bytes]], method: int = zipfile.ZIP_DEFL
     return data.getvalue()
 
 
+NONE = "no results of {} stand in it"
+OPTIONS = b'{"doc_id": 0, "doc": {}, "resps": [[["-1.5", "False"]]]}'
 BROKEN: Mapping[str, tuple[str, bytes, Tool, str]] = {
-    "another tool's": (
-        "t.json",
-        b'{"samples": [{"epoch": 1}]}',
-        "inspect",
-        "no results of inspect",
-    ),
-    "no object": ("t.jsonl", b"[1]\n2\n", "batch", "no results of batch stand in it"),
+    "another tool's": ("t.json", b'{"samples": [{"epoch": 1}]}', "inspect", NONE),
+    "no object": ("t.jsonl", b"[1]\n2\n", "batch", NONE),
     "no JSON": ("t.jsonl", b'{"custom_id": \n', "batch", "Expecting value"),
-    "of another shape": (
-        "t.jsonl",
-        b'{"custom_id": "a", "response": 7}',
-        "batch",
-        "no results of batch stand in it",
-    ),
-    "likelihoods": (
-        "t.jsonl",
-        b'{"doc_id": 0, "doc": {}, "resps": [[["-1.5", "False"]]]}',
-        "lm-eval",
-        "it holds likelihoods of options, which are no replies",
-    ),
+    "of another shape": ("t.jsonl", b'{"custom_id": "a", "response": 7}', "batch", NONE),
+    "likelihoods": ("t.jsonl", OPTIONS, "lm-eval", "it holds likelihoods of options"),
     "no archive": ("t.eval", b"PK\x03\x04", "inspect", "File is not a zip file"),
-    "an archive of nothing": ("t.eval", archive([]), "inspect", "no results of inspect stand in"),
+    "an archive of nothing": ("t.eval", archive([]), "inspect", NONE),
 }
 
 
@@ -323,7 +302,7 @@ def test_a_file_that_a_tool_did_not_write(
 ) -> None:
     (tmp_path / name).write_bytes(data)
     (line,) = said(tmp_path / name, TOY, tool=tool)
-    assert line.startswith(f"the file cannot be read: {words}")
+    assert line.startswith(f"the file cannot be read: {words.format(tool)}")
 
 
 @pytest.mark.parametrize(("limit", "of_one"), [(2 << 20, 9 << 20), (9 << 20, 1 << 20)])
