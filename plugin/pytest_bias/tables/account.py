@@ -6,7 +6,7 @@ import math
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -88,26 +88,32 @@ def unread_columns(columns: Sequence[str]) -> str:
     return f"not read: {', '.join(columns[:_SHOWN])}{more}" if columns else ""
 
 
-def answerers(
-    table: RawTable, entry: TableEntry, unread: Iterable[str], model: str | None
+def unnamed(
+    table: RawTable,
+    entry: TableEntry,
+    unread: Iterable[str],
+    model: str | None,
+    counting: Collection[str],
 ) -> Iterator[WrongCell]:
-    """The problems of unread columns that may tell who answered: replies of models are not pooled.
+    """The problems of unread columns that may be ``counting`` ones, or may tell who answered.
 
-    Of each model, or of all rows, such a column has to say one thing.
+    Replies of models are not pooled: of each model, or of all rows, such a column says one thing.
     """
     names = [entry.word(model, row.cells.get(model)) if model else "" for row in table.rows]
-    for column in unread:
-        if column in entry.unread:
+    for column in (each for each in unread if each not in entry.unread):
+        if (name := column.strip().casefold()) in counting:
+            words = f"is not read; call it {name} if it is that, or else list it as unread"
+            yield WrongCell(0, column, words)
             continue
-        named = bool({*_WORD.findall(column.casefold())} & _ANSWERERS)
         said: defaultdict[str, set[str]] = defaultdict(set)
         for name, row in zip(names, table.rows, strict=True):
             said[name].add(cell_text(row.cells.get(column)))
         several = sorted(max(said.values(), key=len, default=set()) - {""})
+        named = {*_WORD.findall(column.casefold())} & _ANSWERERS
         if len(several) > 1 and (named or all(map(_MODEL.fullmatch, several))):
             words = ", ".join(map(shortened, several[:_SHOWN]))
-            problem = f"is not read, and may tell who answered ({words}): name it as model, or "
-            yield WrongCell(0, column, f"{problem}else list it as unread")
+            words = f"is not read, and may tell who answered ({words}): name it as model"
+            yield WrongCell(0, column, f"{words}, or else list it as unread")
 
 
 def repeated_rows(table: RawTable) -> str:

@@ -20,7 +20,7 @@ from ..experiments.fields import one_line, shortened
 from ..experiments.measures import MeasureValue
 from ..experiments.records import Exchange, Outcome
 from ..settings.table_entry import REPLY, cell_text
-from .account import answerers
+from .account import unnamed
 from .reader import WrongCell
 from .replies import read_reply
 from .rules import RULES, label_rules, measure_rule
@@ -109,7 +109,8 @@ class TableCheck:
         if unknown and self._sources:  # else there is no column of models, which is noted
             has = f"the table has {', '.join(map(one_line, sorted(self._sources)))}"
             self._wrong_file(f"'notes' names {', '.join(unknown)}, and {has}")
-        self.problems += answerers(table, entry, self.unread, self._columns.get(MODEL))
+        counting = {*_COUNTING, *(m.name for m in experiment.measures)} - self._columns.keys()
+        self.problems += unnamed(table, entry, self.unread, self._columns.get(MODEL), counting)
 
     def _check_declaration(self, wanted: Mapping[str, str], ours: set[str]) -> None:
         """Note what is wrong with the columns, and with what is declared of them."""
@@ -118,11 +119,6 @@ class TableCheck:
         self.problems += missing_columns((*wanted.items(), *translated), table)
         used = {*self._columns.values(), *entry.parts, *([entry.join.on] if entry.join else [])}
         self.unread = [column for column in table.columns if column and column not in used]
-        alike = {*_COUNTING, *(m.name for m in experiment.measures)} - self._columns.keys()
-        for column in sorted({*self.unread} - entry.unread):
-            if (name := column.strip().casefold()) in alike:
-                words = f"is not read; call it {name} if it is that, or else list it as unread"
-                self.problems.append(WrongCell(0, column, words))
         if unknown := sorted(entry.columns.keys() - ours):
             has = f"{experiment.id} has {', '.join(sorted(ours))}"
             self._wrong_file(f"'columns' names {', '.join(unknown)}, and {has}")
@@ -186,18 +182,15 @@ class TableCheck:
 
     def _check_together(self, row: TableRow, labels: Mapping[str, str]) -> None:
         """Note which labels of a row do not go together in the design."""
-        for factor in self._experiment.factors:
+        for factor in (each for each in self._experiment.factors if each.exemplars):
             column, level = f"{factor.name}_exemplar", labels[factor.name]
-            known = factor.exemplars.get(level, ())
-            if factor.exemplars and (exemplar := labels[column]) not in known:
+            if (exemplar := labels[column]) not in (known := factor.exemplars.get(level, ())):
                 what = f"is no exemplar of {factor.name} at {one_line(level)}"
                 self._wrong(row, column, f"{shortened(exemplar)} {what}: {', '.join(known)}")
                 return
-            if level in factor.controls:
-                problem = "is a control level, which is met with the first of all else alone"
-                self._wrong(row, factor.name, f"{level!r} {problem}")
-                return
-        self._wrong_file(f"{'/'.join(labels.values())} is no trial of {self._experiment.id}")
+        words = "is no trial: a control level is met with the first of all else alone"
+        problem = f"{'/'.join(labels.values())} {words}"
+        self.problems.append(WrongCell(row.line, "", problem, row.file))
 
     def _cell(self, row: TableRow, name: str) -> object:
         """Return a cell in our words, typed as the table is; of no column it is empty."""

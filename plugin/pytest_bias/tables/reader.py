@@ -143,13 +143,9 @@ def read_bytes(path: Path, formats: Mapping[str, Callable[[bytes], RawTable]] = 
     formats = formats or _FORMATS
     if path.suffix.lower() not in formats:
         return no_table(f"how its name ends must say what it is: {', '.join(formats)}")
-    data = b""
     try:
         data = path.read_bytes()
         table = formats[path.suffix.lower()](data)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        return no_table(f"the file is not UTF-8 from line {line} on; save it in UTF-8")
     except _UNREADABLE as error:
         return no_table(f"the file cannot be read: {str(error).partition(chr(10))[0]}")
     return replace(table, checksum=hashlib.sha256(data).hexdigest())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -187,16 +186,14 @@ def sources_of(
         return ModelRoles(f"{section}/{model}", declared.judge, lenient=who)
 
     found = TableCheck(table, entry, experiment, name, roles_of)
-    # As it was given, too: a layout need not keep the column.
-    others = (of_another(*each, experiment) for each in ((given, declared), (table, entry)))
-    problems = [*chain.from_iterable(others), *found.problems]
+    problems = [*of_another(given, declared, experiment), *found.problems]
     undivided = ""
     if entry.columns.get("replicate", "replicate") not in table.columns:
         undivided = repeated_rows(given)
         if not (declared.layout or declared.repeats or problems):
             problems += repeated_block(given, found.labels) or repeated_ids(given, found.unread)
     if problems or not found.trials:
-        problems = [*dict.fromkeys(problems)] or [WrongCell(0, "", NO_ROWS)]
+        problems = problems or [WrongCell(0, "", NO_ROWS)]
         raise wrong_table(heading, declared.path, problems, table)
     # A layout gives the column of failures, as its format records what failed; so do replies.
     told = entry.columns.get(MISSING, MISSING) in table.columns or entry.reply_column

@@ -286,10 +286,6 @@ FILES: Mapping[str, tuple[str | None, str]] = {
         None,
         "there is no such file; put it there, or remove [published.toy] from the roster",
     ),
-    "a column that is hardly called otherwise": (
-        f"{HEAD},Served \n{GOOD},m-2",
-        "column 'Served ': is not read; call it served if it is that, or else list it as unread",
-    ),
     "no column of models": (
         f"{HEAD.replace('model', 'who')}\n{GOOD}",
         "column 'model': there is no such column (model); there are "
