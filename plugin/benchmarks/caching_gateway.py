@@ -21,7 +21,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from email.message import Message as Headers
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,8 @@ ROWS = (
     ),
     ("its copies replayed", "second", None, (REPLAY,), 0, 1, "NO RESULT"),
 )
-"""Name, suite, LiteLLM's ``cache:``, options; calls at the proxy, exit status, words of pytest."""
+"""Name, suite, LiteLLM's ``cache:`` (None: no proxy), options; calls at the proxy, exit status,
+words of pytest."""
 COMMAND = (*PYTEST, "-p", "pytest_bias.pytest_plugin", "--bias-report=off", "test_case.py")
 MODULE = EXPERIMENT.format(levels=2, replicates=30)
 NUMBER = lambda _: f'{{"number": {random.randint(0, 9)}}}'  # noqa: E731, S311
@@ -70,6 +71,10 @@ CALL = '"POST /v1/chat/completions HTTP/1.1" 200'
 class Numbers(Server):
     """A server whose replies differ, and have ids and times of their own as vendors' do."""
 
+    def __init__(self, latency: float = 0.0) -> None:
+        super().__init__((NUMBER,), latency=latency)
+        self.ids: set[object] = set()
+
     def respond(self, path: str, headers: Headers, data: bytes) -> Outgoing | None:
         """A reply; the proxy's GET of a list of models finds none."""
         return super().respond(path, headers, data) if data else Outgoing(404, b"{}")
@@ -78,7 +83,8 @@ class Numbers(Server):
         """A reply with an id."""
         sent = super().reply(asked, body)
         assert sent is not None  # noqa: S101  (a Server's own reply is one)
-        name = {"id": f"chatcmpl-{uuid4().hex}", "created": int(time.time())}
+        name: dict[str, object] = {"id": f"chatcmpl-{uuid4().hex}", "created": int(time.time())}
+        self.ids.add(name["id"])
         return Outgoing(200, json.dumps(json.loads(sent.data) | name).encode())
 
 
@@ -90,13 +96,9 @@ def free_port() -> int:
 
 @contextmanager
 def proxy(
-    litellm: Path, log: Path, url: str, port: int, *, cached: bool | None
-) -> Iterator[subprocess.Popen[bytes] | None]:
-    """Run LiteLLM's proxy before ``url``, with or without its cache; None for no proxy."""
-    if cached is None:
-        log.touch()
-        yield None
-        return
+    litellm: Path, log: Path, url: str, port: int, *, cached: bool
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run LiteLLM's proxy before ``url``, with or without its cache."""
     config = log.with_suffix(".yaml")
     config.write_text(CONFIG.format(url=url, cache=str(cached).lower()))
     options = {"config": config, "host": "127.0.0.1", "port": port, "telemetry": False}
@@ -142,7 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     litellm = parser.parse_args(arguments).litellm
     wrong: list[str] = []
     say("| run | calls at the proxy | at the server | exit status |\n|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as name, running(Numbers((NUMBER,))) as server:
+    with tempfile.TemporaryDirectory() as name, running(Numbers()) as server:
         folder, port = Path(name), free_port()
         for row, suite, cached, options, calls, status, words in ROWS:
             (folder / suite).mkdir(exist_ok=True)
@@ -150,7 +152,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             (folder / suite / "bias_models.toml").write_text(ROSTER.format(port=port))
             served = len(server.served)
             log = folder / f"{row}.log"
-            with proxy(litellm, log, server.url, port, cached=cached):
+            log.touch()
+            with ExitStack() as before:
+                if cached is not None:
+                    before.enter_context(proxy(litellm, log, server.url, port, cached=cached))
                 ended, printed = tested(folder / suite, *options)
             came, reached = log.read_text().count(CALL), len(server.served) - served
             say(f"| {row} | {came} | {reached} | {ended} |")
