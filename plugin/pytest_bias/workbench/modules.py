@@ -18,7 +18,11 @@ _ENVIRONMENTS = ("pyvenv.cfg", "conda-meta/history")
 _NAMES = "|".join(sorted(DECORATORS)).encode()
 _PACKAGE = b"pytest_bias"
 _DECORATED = re.compile(rb"^[ \t]*@(?:\w+\.)*(?:%b)\b" % _NAMES, re.MULTILINE)
-_RENAMED = re.compile(rb"\b(?:%b) as \w+\s*(?:[,)#\n]|\Z)" % _NAMES)
+_RENAMED = re.compile(
+    rb"\b(?:%b) as \w+\s*(?:[,)#\n]|\Z)|^\w+[ \t]*=[ \t]*(?:\w+\.)*(?:%b)[ \t]*(?:#|$)"
+    % (_NAMES, _NAMES),
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,19 +134,23 @@ def undeclared(path: Path, lines: Collection[int]) -> Iterator[tuple[int, str]]:
         node = waiting.pop(0)
         if isinstance(node, ast.ImportFrom):
             names |= {each.asname for each in node.names if each.asname and each.name in names}
-        elif isinstance(node, ast.Assign) and _last_name(node.value) in names:
+        elif isinstance(node, ast.Assign) and _mentions(node.value, names):
             names |= {each.id for each in node.targets if isinstance(each, ast.Name)}
         elif isinstance(node, ast.FunctionDef):
-            marks = [each for each in node.decorator_list if isinstance(each, ast.Call)]
             first = min((each.lineno for each in node.decorator_list), default=node.lineno)
-            marked = any(_last_name(mark.func) in names for mark in marks)
+            marked = any(_mentions(mark, names) for mark in node.decorator_list)
             if marked and not any(first <= line <= node.lineno for line in lines):
                 yield first, node.name
         else:
             waiting[:0] = [each for each in ast.iter_child_nodes(node) if _holds(each)]
 
 
-def _last_name(node: ast.expr) -> str:
+def _mentions(node: ast.expr, names: Collection[str]) -> bool:
+    """True if one of ``names`` stands in an expression, as in one of two branches."""
+    return any(_last_name(each) in names for each in ast.walk(node))
+
+
+def _last_name(node: ast.AST) -> str:
     """``hypotheses`` of the name itself and of ``pytest_bias.hypotheses``; '' of anything else."""
     if isinstance(node, ast.Attribute):
         return node.attr

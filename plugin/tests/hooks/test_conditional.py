@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from .suites import Scenario, Suite, scenarios
 
 FILE = "bias_tests/coin/test_coin.py"
@@ -22,6 +24,8 @@ LOOP = "for each in ():"
 FAILS = "try:\n    raise ImportError\n{}except ImportError:\n    pass\n"
 TRY = FAILS.format(INDENTED.format("hypotheses"))
 INNER = "\n\ndef made():\n" + INDENTED.format("hypotheses")
+EITHER = "hypotheses(GAME, NUMBER) if __file__ == '' else (lambda test: test)"
+BODY = "\ndef test_number():\n    pass\n"
 RED = (1, "3 passed", f"problem: {FILE}: … {LINE}")
 
 SCENARIOS = {
@@ -33,6 +37,17 @@ SCENARIOS = {
     "other name": Scenario(under("H = hypotheses\nif False:", "H"), "", *RED),
     "imported name": Scenario(
         under("from pytest_bias import hypotheses as asked\nif False:", "asked"), "", *RED
+    ),
+    "one of two": Scenario(
+        lambda s: s.change(FILE, HYPOTHESIS, f"@({EITHER}){BODY}"), "", 1, "4 passed", RED[2]
+    ),
+    "made before": Scenario(
+        lambda s: s.change(FILE, HYPOTHESIS, f"mark = {EITHER}\n@mark{BODY}"),
+        *("", 1, "4 passed", RED[2]),
+    ),
+    "made before, and it holds": Scenario(
+        lambda s: s.change(FILE, HYPOTHESIS, f"mark = {EITHER.replace('==', '!=')}\n@mark{BODY}"),
+        *("", 0, "4 passed", f"!{LINE}"),
     ),
     "allowed": Scenario(
         under("__bias_optional__ = 'needs a licence'\nif False:"), "-k low", 0, "", f"!{LINE}"
@@ -56,3 +71,13 @@ def test_a_whole_run_that_judges_no_hypothesis_is_red(suite: Suite) -> None:
     suite.change(FILE, HYPOTHESIS, "")
     suite.check("", 1, "3 passed", "NO RESULT: no hypothesis")
     suite.check("-k test_asked", 0, "2 passed")
+
+
+@pytest.mark.parametrize("name", ["H = hypotheses", "from pytest_bias import hypotheses as H"])
+def test_a_file_that_is_not_collected_may_call_its_decorator_otherwise(
+    suite: Suite, name: str
+) -> None:
+    text = (suite.path / FILE).read_text("utf-8").split("@", 1)[0]
+    file = suite.path / "bias_tests/coin/check_coin.py"
+    file.write_text(f"{text}{name}\n\n\n{HYPOTHESIS.replace('hypotheses', 'H')}", "utf-8")
+    suite.check("", 1, "4 passed", "problem: bias_tests/coin/check_coin.py")
