@@ -116,9 +116,21 @@ def unnamed(
             yield WrongCell(0, column, f"{words}, or else list it as unread")
 
 
-def repeated_rows(table: RawTable) -> str:
+_AGAIN = (
+    "so that the table holds replies more than once: take one out. If the model said the same "
+    "again, declare it: repeats = true, or a column replicate"
+)
+Texts = list[tuple[str, ...]]
+
+
+def texts_of(columns: Iterable[str], rows: Iterable[TableRow]) -> Texts:
+    """Return what rows say in some of their columns."""
+    names = tuple(columns)
+    return [tuple(map(str, map(row.cells.get, names))) for row in rows]
+
+
+def repeated_rows(whole: Texts) -> str:
     """Say how many rows of a table without replicates repeat another in all columns."""
-    whole = [*_texts(table.columns, table.rows)]
     return (
         "no column 'replicate' tells a row that stands twice from a reply given twice: "
         f"{len(whole) - len({*whole}):,} of the table's {len(whole):,} rows repeat another in "
@@ -126,49 +138,42 @@ def repeated_rows(table: RawTable) -> str:
     )
 
 
-def repeated_ids(table: RawTable, unread: Iterable[str]) -> list[WrongCell]:
-    """The problems of rows that stand again though an ``unread`` column tells the others apart.
+def repeated(
+    table: RawTable, whole: Texts, labels: Sequence[str], unread: Iterable[str]
+) -> list[WrongCell]:
+    """The problems of a block of rows that stands again, or else of single rows that do.
 
-    Such a column, an id or a time, says another thing in each of the rows that differ.
+    ``whole`` is what the rows say in all columns. A column that nobody reads, an id or a time,
+    tells single rows apart where it says another thing in each of those that differ.
     """
-    whole = [*_texts(table.columns, table.rows)]
-    differing = {*whole}
-    if len(differing) == len(whole) or len(differing) < _TOLD_APART:
+    rows, differing = table.rows, len({*whole})
+    if differing == len(whole):
         return []
-    for column in unread:
-        if len({*_texts([column], table.rows)}) == len(differing):
-            problem = (
-                f"repeats another in all columns, of which {column!r} tells all others apart, so "
-                "that the table holds replies more than once: take one out. If the model said the "
-                "same again, declare it: repeats = true, or a column replicate"
-            )
-            rows = [*zip(table.rows, whole, strict=True)]
-            first = {text: row.line for row, text in reversed(rows)}
-            again = (row for row, text in rows if row.line != first[text])
-            return [WrongCell(row.line, "", problem, row.file) for row in again]
+    if problems := _repeated_block(table, whole, labels):
+        return problems
+    for column in unread if differing >= _TOLD_APART else ():
+        if len({*texts_of([column], rows)}) == differing:
+            words = f"repeats another in all columns, of which {column!r} tells all others apart"
+            first = {text: row for row, text in zip(reversed(rows), reversed(whole), strict=True)}
+            again = (row for row, text in zip(rows, whole, strict=True) if first[text] is not row)
+            return [WrongCell(row.line, "", f"{words}, {_AGAIN}", row.file) for row in again]
     return []
 
 
-def _texts(columns: Sequence[str], rows: Iterable[TableRow]) -> Iterator[tuple[str, ...]]:
-    return (tuple(str(row.cells.get(column)) for column in columns) for row in rows)
+def _repeated_block(table: RawTable, whole: Texts, labels: Sequence[str]) -> list[WrongCell]:
+    """The problem of a block of more than one cell; ``labels`` are the columns that tell cells.
 
-
-def repeated_block(table: RawTable, labels: Sequence[str]) -> list[WrongCell]:
-    """The problem of a table in which a block of rows stands again; none where none does.
-
-    The block is of more than one cell (``labels`` are the columns that tell them), and what it
-    says is so rare in its cells that in one table of a thousand, at most, chance would repeat it.
-    Where all rows of each cell say the same, it has to be rare in the table.
+    What the block says is so rare in its cells that in one table of a thousand, at most, chance
+    would repeat it. Where all rows of each cell say the same, it has to be rare in the table.
     """
-    columns, rows = table.columns, table.rows
-    whole, cells = [*_texts(columns, rows)], [*_texts(labels, rows)]
-    alike, sizes, number = Counter(whole), Counter(cells), len(rows)
+    rows, cells, number = table.rows, texts_of(labels, table.rows), len(whole)
+    alike, sizes = Counter(whole), Counter(cells)
     rare = [math.log(sizes[cell] / alike[row]) for row, cell in zip(whole, cells, strict=True)]
     if not any(rare):
-        others = [*_texts([column for column in columns if column not in labels], rows)]
+        others = texts_of((column for column in table.columns if column not in labels), rows)
         common = Counter(others)
         rare = [math.log(number / common[other]) for other in others]
-    sums, needed = [0.0, *accumulate(rare)], 2 * math.log(number or 1) + _CHANCE
+    sums, needed = [0.0, *accumulate(rare)], 2 * math.log(number) + _CHANCE
     first: dict[tuple[object, ...], int] = {}
     for begin in range(number):
         end = bisect_left(sums, sums[begin] + needed)
@@ -179,11 +184,7 @@ def repeated_block(table: RawTable, labels: Sequence[str]) -> list[WrongCell]:
             while end < number and whole[end] == whole[before + end - begin]:
                 end += 1
             unit, last = table.unit, before + end - begin - 1
-            problem = (
-                f"this and the {end - begin - 1} {unit}s below repeat {unit}s "
-                f"{rows[before].line} to {rows[last].line}, so that the table holds replies more "
-                "than once: take one out. If the model said the same again, declare it: repeats = "
-                "true, or a column replicate"
-            )
-            return [WrongCell(rows[begin].line, "", problem, rows[begin].file)]
+            words = f"this and the {end - begin - 1} {unit}s below repeat {unit}s "
+            words += f"{rows[before].line} to {rows[last].line}, {_AGAIN}"
+            return [WrongCell(rows[begin].line, "", words, rows[begin].file)]
     return []

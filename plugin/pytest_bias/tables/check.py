@@ -194,21 +194,20 @@ class TableCheck:
 
     def _cell(self, row: TableRow, name: str) -> object:
         """Return a cell in our words, typed as the table is; of no column it is empty."""
-        if name not in self._columns:
+        if (column := self._columns.get(name)) is None:
             return ""
-        column = self._columns[name]
-        cell, words = row.cells.get(column), self._entry.values.get(column, {})
+        cell, words = row.cells.get(column), self._entry.values.get(column)
         if not words or (text := cell_text(cell)) not in words:
             return cell
         with suppress(ValueError):
             return json.loads(words[text]) if self._table.typed else words[text]
         return words[text]
 
-    def _value(self, row: TableRow, name: str) -> MeasureValue | None:
+    def _value(self, row: TableRow, name: str, cell: object = None) -> MeasureValue | None:
         """Return what a cell holds; None where that is wrong, which is noted."""
         if name not in self._columns:
             return ""
-        cell = self._cell(row, name)
+        cell = self._cell(row, name) if cell is None else cell
         try:
             return self._rules[name](cell)
         except ValueError as error:
@@ -250,8 +249,7 @@ class TableCheck:
     def _measured(self, row: TableRow) -> tuple[str, Mapping[str, MeasureValue]]:
         """Return why a trial is missing (empty: it is not), or its measures; note problems."""
         missing = self._value(row, "missing")
-        given = [n for n in (*self._measures, REPLY) if n in self._columns]
-        cells = {name: self._cell(row, name) for name in given}
+        cells = {n: self._cell(row, n) for n in (*self._measures, REPLY) if n in self._columns}
         full = {name: cell for name, cell in cells.items() if cell not in (None, "")}
         reason = str(missing or ("" if full else self._entry.missing or ""))
         if reason:
@@ -260,7 +258,7 @@ class TableCheck:
                 self._wrong(row, name, problem)
         if missing is None or reason:
             return reason, {}
-        values = {name: self._value(row, name) for name in full if name != REPLY}
+        values = {n: self._value(row, n, cell) for n, cell in full.items() if n != REPLY}
         for name in self._measures:
             if name in self._columns and name not in full:
                 self._wrong(row, name, "is empty, and nothing says why the trial is missing")
