@@ -120,16 +120,16 @@ _AGAIN = (
     "so that the table holds replies more than once: take one out. If the model said the same "
     "again, declare it: repeats = true, or a column replicate"
 )
-Texts = list[tuple[str, ...]]
+RowTexts = list[tuple[str, ...]]
 
 
-def texts_of(columns: Iterable[str], rows: Iterable[TableRow]) -> Texts:
+def row_texts(columns: Iterable[str], rows: Iterable[TableRow]) -> RowTexts:
     """Return what rows say in some of their columns."""
     names = tuple(columns)
     return [tuple(map(str, map(row.cells.get, names))) for row in rows]
 
 
-def repeated_rows(whole: Texts) -> str:
+def repeated_rows(whole: RowTexts) -> str:
     """Say how many rows of a table without replicates repeat another in all columns."""
     return (
         "no column 'replicate' tells a row that stands twice from a reply given twice: "
@@ -138,8 +138,8 @@ def repeated_rows(whole: Texts) -> str:
     )
 
 
-def repeated(
-    table: RawTable, whole: Texts, labels: Sequence[str], unread: Iterable[str]
+def repeated_replies(
+    table: RawTable, whole: RowTexts, labels: Sequence[str], unread: Iterable[str]
 ) -> list[WrongCell]:
     """The problems of a block of rows that stands again, or else of single rows that do.
 
@@ -152,7 +152,7 @@ def repeated(
     if problems := _repeated_block(table, whole, labels):
         return problems
     for column in unread if differing >= _TOLD_APART else ():
-        if len({*texts_of([column], rows)}) == differing:
+        if len({*row_texts([column], rows)}) == differing:
             words = f"repeats another in all columns, of which {column!r} tells all others apart"
             first = {text: row for row, text in zip(reversed(rows), reversed(whole), strict=True)}
             again = (row for row, text in zip(rows, whole, strict=True) if first[text] is not row)
@@ -160,17 +160,17 @@ def repeated(
     return []
 
 
-def _repeated_block(table: RawTable, whole: Texts, labels: Sequence[str]) -> list[WrongCell]:
+def _repeated_block(table: RawTable, whole: RowTexts, labels: Sequence[str]) -> list[WrongCell]:
     """The problem of a block of more than one cell; ``labels`` are the columns that tell cells.
 
     What the block says is so rare in its cells that in one table of a thousand, at most, chance
     would repeat it. Where all rows of each cell say the same, it has to be rare in the table.
     """
-    rows, cells, number = table.rows, texts_of(labels, table.rows), len(whole)
+    rows, cells, number = table.rows, row_texts(labels, table.rows), len(whole)
     alike, sizes = Counter(whole), Counter(cells)
     rare = [math.log(sizes[cell] / alike[row]) for row, cell in zip(whole, cells, strict=True)]
     if not any(rare):
-        others = texts_of((column for column in table.columns if column not in labels), rows)
+        others = row_texts((column for column in table.columns if column not in labels), rows)
         common = Counter(others)
         rare = [math.log(number / common[other]) for other in others]
     sums, needed = [0.0, *accumulate(rare)], 2 * math.log(number) + _CHANCE

@@ -18,7 +18,7 @@ from ..experiments.measures import MISSING
 from ..experiments.records import Published, Recording
 from ..settings.roster import TABLE, Roster, Section
 from ..settings.table_entry import TableEntry
-from .account import coverage, repeated, repeated_rows, texts_of, unread_columns
+from .account import coverage, repeated_replies, repeated_rows, row_texts, unread_columns
 from .check import TableCheck
 from .reader import NO_ROWS, RawTable, WrongCell, read_frame, wrong_table
 from .shape import MODEL, missing_columns, of_another, opened, shaped
@@ -189,10 +189,10 @@ def sources_of(
     problems = [*of_another(given, declared, experiment), *found.problems]
     undivided = ""
     if entry.columns.get("replicate", "replicate") not in table.columns:
-        whole = texts_of(given.columns, given.rows)
+        whole = row_texts(given.columns, given.rows)
         undivided = repeated_rows(whole)
         if not (declared.layout or declared.repeats or problems):
-            problems += repeated(given, whole, found.labels, found.unread)
+            problems += repeated_replies(given, whole, found.labels, found.unread)
     if problems or not found.trials:
         problems = problems or [WrongCell(0, "", NO_ROWS)]
         raise wrong_table(heading, declared.path, problems, table)
