@@ -26,7 +26,7 @@ from pytest_bias.errors import BadSetting, InvalidReply
 from pytest_bias.experiments.records import records_of
 from pytest_bias.settings.model_entry import ModelEntry
 from pytest_bias.settings.roster import Roster, parse_roster
-from pytest_bias.settings.table_entry import TableEntry
+from pytest_bias.settings.table_entry import Join, TableEntry
 from pytest_bias.tables.subjects import read_table
 
 from ..helpers import there
@@ -237,28 +237,23 @@ def test_a_second_file_is_joined_by_an_id(tmp_path: Path) -> None:
     other = [{"id": "2", "body": {"cue": "high"}}, {"id": "1", "body": {"cue": "low"}}]
     of: dict[str, Any] = {"reply": "text", "columns": {"cue": "body.cue"}}
     join = {"file": str(written(tmp_path / "in.jsonl", other)), "on": "id"}
-    found = outcomes(path, RATED, join=joined(join), **of)
+    found = outcomes(path, RATED, join=Join(**join), **of)
     assert [each.trial.id for each in found] == ["low#1", "high#1"]
     file = written(tmp_path / "in.jsonl", [{**other[0], "note": 1}] * 2)
-    assert said(path, RATED, join=joined(join), **of) == [
+    assert said(path, RATED, join=Join(**join), **of) == [
         "column 'note': two columns have this name",
         "line 1, column 'body.cue': '' is no level of cue: low, high",
         f"line 1, column 'id': '1' is in no row of {file}",
         f"{file}, line 2, column 'id': '2' is twice in it",
     ]
-    lines = said(path, RATED, join=joined({**join, "on": "no"}), **of)
+    lines = said(path, RATED, join=Join(**{**join, "on": "no"}), **of)
     assert sorted(line for line in lines if "'no': there is no such column (join)" in line) == [
         f"{file}, column 'no': there is no such column (join); there are id, body.cue, note",
         "column 'no': there is no such column (join); there are id, text, note",
     ]
     file.unlink()
-    line, *_ = said(path, RATED, join=joined(join), **of)
+    line, *_ = said(path, RATED, join=Join(**join), **of)
     assert line.startswith(f"{file}: the file cannot be read: ")
-
-
-def joined(keys: Mapping[str, str]) -> Any:
-    pairs = ", ".join(f"{name} = {json.dumps(value)}" for name, value in keys.items())
-    return declared(f"join = {{ {pairs} }}").join
 
 
 def declared(line: str) -> TableEntry:
