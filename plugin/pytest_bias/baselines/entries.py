@@ -127,10 +127,10 @@ class Baseline(Strict):
         return self.verdicts.get(experiment, {}).get(hypothesis)
 
     def unasked(self, asked: Collection[Claimed]) -> tuple[Claimed, ...]:
-        """What it claims and is not among those asked, sorted.
+        """Return the names of claims in this baseline that a run has not tested, sorted.
 
-        What nobody tests again is not shown to be no worse, and an upgrade that asks less finds
-        less.
+        ``asked`` are the names that it has tested. A hypothesis that is only described is left
+        out. A bias that is no longer tested may have grown without anyone seeing it.
         """
         gating = (named for named, entry in self.claimed.items() if entry.claim != "describe")
         return tuple(sorted(named for named in gating if named not in asked))

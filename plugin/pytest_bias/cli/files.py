@@ -159,8 +159,10 @@ def upgrade_of_files(old: Path, new: Path, *, today: str) -> tuple[Upgrade, tupl
 
 
 def _join(given: argparse.Namespace) -> int:
+    """Join cassettes by their folders into one folder, and print a line of each; exit status 0."""
+    cassettes = _all_cassettes(given.paths)
     try:
-        joined = join(_all_cassettes(given.paths), given.into.absolute())
+        joined = join(cassettes, given.into.absolute())
     except OSError as error:
         problem = error.strerror or str(error)
         raise BadSetting(option="--into", value=given.into, problem=problem) from None

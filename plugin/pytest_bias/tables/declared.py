@@ -117,12 +117,13 @@ class Tables:
         return self._models.get(place, [])
 
     def _checked(self, place: TablePlace, experiment: Experiment) -> dict[str, TableSource]:
+        """Read and check the table that the roster declares at ``place``, once; by model."""
         if place not in self._sources:
             entry, heading = self._entries[place], _heading(place)
             table = self._table(place, pattern_of(experiment, entry))
             sources = sources_of(table, entry, experiment, place, self._roster, heading)
             self._sources[place], self._models[place] = sources, [*sources]
-            self._read.pop(place)  # what it holds is in the trials now
+            self._read.pop(place)  # its rows are in the sources now
         return self._sources[place]
 
     def _table(self, place: TablePlace, pattern: str) -> RawTable:

@@ -362,6 +362,6 @@ def _agreement(measure: str, against: Rater, level: Level, pairs: Pairs) -> Agre
         interval=interval,
         trials=len(pairs),
         same=sum(one == two for one, two in pairs),
-        holds=True,
+        holds=True,  # of a second judge or people; a caller sets it for the judge itself
         why=why,
     )
