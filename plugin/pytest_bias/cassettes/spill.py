@@ -61,8 +61,12 @@ def take_over(journal: Path) -> bool:
             return False
         data = file.read()
     make_folder(journal.parent)
-    with journal.open("ab") as file:
-        end = file.tell()
+    with journal.open("a+b") as file:
+        file.seek(0)
+        whole, separator, rest = file.read().rpartition(b"\n")
+        if rest:  # half a line of the write that failed
+            file.truncate(len(whole) + len(separator))
+        end = file.seek(0, os.SEEK_END)
         try:
             file.write(data)
             file.flush()

@@ -115,7 +115,8 @@ class Client(ABC):
         headers = endpoint.headers.values()
         if key or headers:
             check_encrypted(self.setting, self.url)
-        self.key = Secrets(key, *headers)
+        # A word such as the name of a team may stand in a reply; what has a digit is a key.
+        self.key = Secrets(key, *(each for each in headers if any(map(str.isdigit, each))))
         long = (header for header in custom if len(header) >= SHORTEST_SECRET)
         # An SDK may end the whole in a slash, behind a token in its query too.
         self.secrets = Secrets(key, *headers, *long, url=self.url.rstrip("/"))

@@ -18,6 +18,16 @@ from .sdk import host, is_loopback
 PAIRS = "PYTEST_BIAS_KEYS"
 """The variable of the environment with pairs ``VARIABLE=HOST``, separated by white space."""
 
+OWN_URLS = {
+    "anthropic": ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"),
+    "google": ("GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY or GOOGLE_API_KEY"),
+    "openai": ("OPENAI_BASE_URL", "OPENAI_API_KEY"),
+}
+"""Vendor → the variable that leads its calls elsewhere, and that of its key."""
+
+NOT_OF_FILES = frozenset({PAIRS, *(variable for variable, _ in OWN_URLS.values())})
+"""Variables that say where keys go: those of the environment count, and no file's."""
+
 _HOSTS: Mapping[str, str] = {
     "ANTHROPIC_API_KEY": "api.anthropic.com",
     "AZURE_OPENAI_API_KEY": ".openai.azure.com",
@@ -76,13 +86,19 @@ def variables_of(name: str, endpoint: EndpointEntry) -> Iterator[tuple[str, str]
         yield f"[endpoints.{name}] headers_env.{header}", variable
 
 
-def destinations(models: Iterable[str], roster: Roster) -> tuple[str, ...]:
-    """For each endpoint of ``models`` where requests go, in which wire format, with which key."""
-    names = sorted({model.partition("/")[0] for model in models})
+def destinations(
+    models: Iterable[str], roster: Roster, environ: Mapping[str, str]
+) -> tuple[str, ...]:
+    """For each endpoint of ``models`` where requests go, in which wire format, with which key.
+
+    Of vendors only those that ``environ`` leads to another host.
+    """
     lines = []
-    for name in names:
+    for name in sorted({model.partition("/")[0] for model in models}):
         if (endpoint := roster.endpoints.get(name)) is not None:
             sent = ", ".join(variable for _, variable in variables_of(name, endpoint))
             key = f"key from {sent}" if sent else "no key"
             lines.append(f"{name}: {host(endpoint.base_url)}, {endpoint.wire}, {key}")
+        elif url := environ.get((own := OWN_URLS.get(name, ("", "")))[0]):
+            lines.append(f"{name}: {host(url)}, as {own[0]} says, key from {own[1]}")
     return tuple(lines)

@@ -9,6 +9,7 @@ from typing import Any
 from .sdk import parsed
 
 _DATA, _DONE = "data:", "[DONE]"
+_LINE = re.compile(r"\r\n|\n|\r")  # JSON may hold what str.splitlines() also splits at
 _BEGINS = re.compile(rb"(?:\s*(?::|event:|id:|retry:)[^\n]*\n)*\s*data:")
 
 
@@ -35,7 +36,11 @@ def _joined(chunks: Iterable[object]) -> object:
     refusal: list[str] = []
     whole: dict[str, Any] = {}
     finish: object = None
+    ended = False
     for chunk in chunks:
+        if chunk == _DONE:
+            ended = True
+            continue
         if not isinstance(chunk, dict) or chunk.get("error"):
             return chunk
         whole |= {name: chunk[name] for name in ("id", "created", "model") if name in chunk}
@@ -45,7 +50,7 @@ def _joined(chunks: Iterable[object]) -> object:
             content += [delta["content"]] if isinstance(delta.get("content"), str) else []
             refusal += [delta["refusal"]] if isinstance(delta.get("refusal"), str) else []
             finish = choice.get("finish_reason") or finish
-    if finish is None:
+    if finish is None and not (ended and content):
         reason = "the event stream ended before the reply"
         raise ValueError(reason)
     message = {"role": "assistant", "content": "".join(content)}
@@ -55,7 +60,8 @@ def _joined(chunks: Iterable[object]) -> object:
 
 
 def _chunks(text: str) -> Iterator[object]:
-    """The values of an event stream; comments, which keep a connection alive, are passed over."""
-    for line in text.splitlines():
-        if line.startswith(_DATA) and (data := line.removeprefix(_DATA).strip()) != _DONE:
-            yield parsed(data)
+    """The values of an event stream, and its end; comments are passed over."""
+    for line in _LINE.split(text):
+        if line.startswith(_DATA):
+            data = line.removeprefix(_DATA).strip()
+            yield data if data == _DONE else parsed(data)

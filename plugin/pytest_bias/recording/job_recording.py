@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from random import Random
+from typing import Any
 
 from ..cassettes.format import Provenance, combined, serving
 from ..cassettes.maintenance import salvage
@@ -34,6 +35,7 @@ from ..experiments.design import Trial
 from ..experiments.driver import drive
 from ..experiments.experiment import Experiment
 from ..experiments.messages import Completion, Place, Request, seed_of_trial, trial_seed
+from ..experiments.protocol import Reply
 from ..experiments.records import Exchange, Outcome
 from ..experiments.replay import (
     PendingRequest,
@@ -122,7 +124,7 @@ class JobRecording:
     _answered: set[str] = field(default_factory=set, init=False)
     _failures_in_a_row: int = field(default=0, init=False)
     _exhausted: bool = field(default=False, init=False)
-    _readability: Readability = field(init=False)
+    readability: Readability = field(init=False)
 
     def __post_init__(self) -> None:
         self.stop = Stop(self.above)
@@ -164,7 +166,9 @@ class JobRecording:
         if not anew:
             self.copies = copies
         report.wanted = len(wanted)
-        self._readability = Readability(known=len(wanted) < len(job.trials))
+        self.readability = Readability(
+            known=len(wanted) < len(job.trials), quotes=job.experiment.retention == "raw"
+        )
         if cassette.outdone:
             report.salvaged.append(
                 f"{cassette.outdone} of the replies in {cassette.recording_path.name} will not "
@@ -294,8 +298,6 @@ class JobRecording:
         """Note a reply; once one may not count, nothing more is paid."""
         self.report.calls += 1
         self.copies.add(trial.id, exchange)
-        if self.job.experiment.retention == "raw":
-            self._readability.first = self._readability.first or exchange.reply
         self._answered.add(trial.id)
         caller = self.callers[self.job.roles.model(exchange.to)]
         if not caller.unusable and is_cut(exchange):
@@ -339,14 +341,14 @@ class JobRecording:
                 self.stop.request()
             return
         except (NotReplayable, NotWritten) as error:
-            self._give_up(_message(job.experiment, error))
+            self.give_up(_message(job.experiment, error))
             return
         except Halted:
             raise
         except BaseException as error:  # pytest.fail() and its like are no Exceptions
             if ends_the_process(error):
                 raise
-            self._give_up(
+            self.give_up(
                 f"{job.experiment.id}, trial {trial.id}: {_message(job.experiment, error)}"
             )
             return
@@ -358,8 +360,6 @@ class JobRecording:
         """Count a recorded trial, and stop where nothing that comes can be read."""
         job, report = self.job, self.report
         self._failures_in_a_row = 0
-        if unreadable := self._readability.add(live):
-            self._give_up(f"{job.model}: {unreadable}")
         self.rehearsed = self.rehearsed or live.interactions
         report.done.add(trial.id)
         self.terms.on_trial(job.experiment, live)
@@ -400,9 +400,9 @@ class JobRecording:
     def check_replies(self) -> None:
         """Once another has answered, nothing more is paid, in trials under way neither."""
         if self.wrong:
-            self._give_up(self.wrong)
+            self.give_up(self.wrong)
 
-    def _give_up(self, text: str) -> None:
+    def give_up(self, text: str) -> None:
         """Note a problem that the next trial would have too; nothing more is paid."""
         self.report.problem(text)
         self.stop.request()
@@ -442,6 +442,19 @@ class _LiveExecutor(Tracer):
         await self._replies.add(wanted, completion)
         recording.answered(self.trial, exchange_of(wanted, completion))
         return completion
+
+    def accept(self, request: Request, reply: Reply[Any]) -> None:
+        super().accept(request, reply)
+        self._recording.readability.read(request.to)
+
+    def reject(self, place: Place, invalid: InvalidReply) -> None:
+        super().reject(place, invalid)
+        recording = self._recording
+        wanted = next(each for each in reversed(self.interactions) if each.place == place)
+        completion, role = self._replies.lookup(wanted.key), wanted.request.to
+        text = completion.text if completion is not None else ""
+        if why := recording.readability.not_read(role, invalid.reason, text):
+            recording.give_up(f"{self.roles.model(role)}: {why}")
 
     async def gather(self, awaitables: Sequence[Awaitable[object]]) -> list[object]:
         return list(await asyncio.gather(*awaitables, return_exceptions=True))

@@ -18,7 +18,7 @@ from ..cassettes.store import Cassette, cassette_path, journals_of, packed_path
 from ..contrasts.power import Prospect, passes
 from ..errors import BiasError
 from ..experiments.canonical import plain
-from ..experiments.design import Design, Trial
+from ..experiments.design import Design, Trial, frozen_mapping
 from ..experiments.experiment import Experiment, ModelRoles, plan_all
 from ..providers.base import is_simulated
 from ..providers.destinations import destinations
@@ -153,6 +153,7 @@ def plan_recording(
     limits: Limits,
     mode: RecordMode,
     roles_of: RolesOf,
+    environ: Mapping[str, str] = frozen_mapping({}),
 ) -> RecordingPlan:
     """Plan to record ``jobs`` into ``folder``; damage becomes a problem of the plan."""
     planner = _Planner(folder, roster, limits, mode, roles_of)
@@ -174,7 +175,9 @@ def plan_recording(
         problems=tuple(problems),
         max_calls=limits.max_calls,
         budget=limits.budget,
-        endpoints=destinations((m for r in rows for m in (r.model, r.judge_model) if m), roster),
+        endpoints=destinations(
+            (m for r in rows for m in (r.model, r.judge_model) if m), roster, environ
+        ),
     )
 
 

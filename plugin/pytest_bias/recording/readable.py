@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 
 from ..cassettes.staleness import CUT_HINT
 from ..experiments.fields import shortened
-from ..experiments.messages import TRUNCATED
-from ..experiments.records import Outcome
+from ..experiments.messages import TRUNCATED, ModelRole
 
 MOST_UNREADABLE = 20
-"""Replies in a row from the first on."""
+"""Replies in a row of a model of which none could be read so far."""
+_MOST_LATER = 200
+"""The same of a model of which some could be read: a server may break under way."""
 
 _OUTCOMES = frozenset({"content_filter", "refusal"})
 """What a model or its filter decides: such replies are results, and are no fault of the set-up."""
@@ -35,30 +36,38 @@ _HINTS: Mapping[str, str] = {
 
 @dataclass(slots=True)
 class Readability:
-    """Counts replies of a model until one can be read.
+    """Counts the replies of each model in a row that cannot be read.
 
     ``known`` is whether trials are recorded already: then the user has seen their replies.
-    ``first`` is the text of the first reply, where it may be quoted.
+    ``quotes`` is whether texts of replies may be quoted.
     """
 
     known: bool
-    first: str = ""
-    _unread: Counter[str] = field(default_factory=Counter)
+    quotes: bool
+    _rows: dict[ModelRole, list[tuple[str, str]]] = field(default_factory=dict)
+    _read: set[ModelRole] = field(default_factory=set)
 
-    def add(self, outcome: Outcome) -> str:
-        """Take note of a trial; the problem once too many replies cannot be read, or ''."""
-        if self.known or outcome.interactions > len(outcome.invalid):
-            self.known = True
+    def read(self, role: ModelRole) -> None:
+        """Take note of a reply that could be read."""
+        self._read.add(role)
+        self._rows.pop(role, None)
+
+    def not_read(self, role: ModelRole, reason: str, text: str) -> str:
+        """Take note of a reply that could not; why nothing more is called, or ''."""
+        if reason in _OUTCOMES:
             return ""
-        self._unread.update(reason for reason in outcome.invalid if reason not in _OUTCOMES)
-        if self._unread.total() < MOST_UNREADABLE:
+        row = self._rows.setdefault(role, [])
+        row.append((reason, text if len(row) < 1 and self.quotes else ""))
+        started = self.known or role in self._read
+        if len(row) != (_MOST_LATER if started else MOST_UNREADABLE):
             return ""
-        self.known = True
-        reasons = ", ".join(f"{reason} {n}" for reason, n in self._unread.most_common())
-        begins = f"; the first begins {shortened(self.first)}" if self.first else ""
-        hint = _HINTS.get(self._unread.most_common(1)[0][0], "")
+        reasons = Counter(each for each, _ in row).most_common()
+        counts = ", ".join(f"{each} {n}" for each, n in reasons)
+        which = "the last" if started else "the first"
+        begins = f"; the first of them begins {shortened(row[0][1])}" if row[0][1] else ""
+        hint = _HINTS.get(reasons[0][0], "")
         return (
-            f"none of the first {self._unread.total()} replies can be read ({reasons}){begins}. "
-            f"Nothing more is called{f'; {hint}' if hint else ''}. To record the rest all the "
-            "same, run the same command again"
+            f"none of {which} {len(row)} replies can be read ({counts}){begins}. Nothing more is "
+            f"called{f'; {hint}' if hint else ''}. To record the rest all the same, run the same "
+            "command again"
         )

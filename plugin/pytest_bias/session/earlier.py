@@ -22,11 +22,11 @@ def set_aside(state: State) -> list[tuple[Path, Path]]:
     for path in (state.settings.results, state.settings.report):
         if path is None or not is_place(path):
             continue
-        hidden = path.with_name(f"{path.stem}.before{path.suffix}")
+        hidden = path.with_name(f".{path.name}.earlier")
         with suppress(OSError):  # where nothing can be renamed, nothing can be written either
-            hidden.unlink(missing_ok=True)  # of a process that ended so
             if path.is_file():
                 path.replace(hidden)
+            if hidden.is_file():  # as of a process that ended so
                 moved.append((path, hidden))
     return moved
 

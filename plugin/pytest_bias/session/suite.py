@@ -292,8 +292,7 @@ def silent_text(
                 if declared.key not in made:
                     yield f"{place}:{declared.line}: {declared.name} {_SILENT}"
         if _unfinished(unfinished, place) is None and not vars(module).get(OPTIONAL):
-            lines = {each.line for each in vars(module).get(REGISTER, ())}
-            for line, name in undeclared(path, lines):
+            for line, name in undeclared(path, module):
                 yield f"{place}:{line}: {name} {_CONDITIONAL}"
 
 

@@ -73,6 +73,10 @@ _OURS = {
     "response_schema",
     "response_json_schema",
     "response_mime_type",
+    *("guided_json", "guided_regex", "guided_choice", "guided_grammar", "grammar", "json_schema"),
+    *("structured_outputs", "web_search_options", "plugins", "mcp_servers", "prompt", "models"),
+    *("previous_response_id", "conversation", "cached_content", "fallbacks", "mock_response"),
+    *("api_base", "base_url"),
 }
 _NESTED = {"generation_config", "text", "output_config", "extra_body"}
 """Fields whose own fields are parameters of the request."""
@@ -87,6 +91,9 @@ def _further_fields(request: dict[str, JsonValue]) -> dict[str, JsonValue]:
             raise ValueError(message)
         if name in _OURS:
             message = f"{written} is what the experiment sends, and cannot be set"
+            raise ValueError(message)
+        if name in _NESTED and not isinstance(value, dict):
+            message = f"{written} must be a table"
             raise ValueError(message)
         if name in _NESTED and isinstance(value, dict):
             _further_fields(value)

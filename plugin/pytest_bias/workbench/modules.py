@@ -12,7 +12,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from types import ModuleType
 
-from ..contrasts.register import DECORATORS, REGISTER
+from ..contrasts.register import ATTRIBUTE, DECORATORS, REGISTER
 
 _ENVIRONMENTS = ("pyvenv.cfg", "conda-meta/history")
 _NAMES = "|".join(sorted(DECORATORS)).encode()
@@ -115,12 +115,11 @@ def declares(path: Path, *, directly: bool = False) -> bool:
     return (_DECORATED.search(source) or _RENAMED.search(source)) is not None
 
 
-def undeclared(path: Path, lines: Collection[int]) -> Iterator[tuple[int, str]]:
+def undeclared(path: Path, module: ModuleType) -> Iterator[tuple[int, str]]:
     """Line and name of each function with a bias decorator in a file that declared nothing.
 
-    ``lines`` are those of the declarations that the imported module made: each lies between the
-    first decorator of its function and the ``def``. Functions within functions are left out, as
-    nobody knows whether they are called.
+    ``module`` was imported from it. Functions within functions are left out, as nobody knows
+    whether they are called.
     """
     if not declares(path, directly=True):
         return
@@ -128,21 +127,36 @@ def undeclared(path: Path, lines: Collection[int]) -> Iterator[tuple[int, str]]:
         tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError):
         return
+    declared = vars(module).get(REGISTER, ())
+    made = {each.name for each in declared} | {each.line for each in declared}
     names = set(DECORATORS)
-    waiting: list[ast.AST] = [*tree.body]
+    waiting: list[tuple[ast.AST, str]] = [(node, "") for node in tree.body]
     while waiting:
-        node = waiting.pop(0)
+        node, within = waiting.pop(0)
         if isinstance(node, ast.ImportFrom):
             names |= {each.asname for each in node.names if each.asname and each.name in names}
         elif isinstance(node, ast.Assign) and _mentions(node.value, names):
             names |= {each.id for each in node.targets if isinstance(each, ast.Name)}
-        elif isinstance(node, ast.FunctionDef):
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             first = min((each.lineno for each in node.decorator_list), default=node.lineno)
-            marked = any(_mentions(mark, names) for mark in node.decorator_list)
-            if marked and not any(first <= line <= node.lineno for line in lines):
+            # Of a call the arguments are none of its name.
+            marks = [getattr(each, "func", each) for each in node.decorator_list]
+            marked = any(_mentions(each, names) for each in marks)
+            # Another decorator may have put a function of its own in its place.
+            found = {within + node.name, *range(first, node.lineno + 1)} & made
+            if marked and not found and not _is_declared(module, within + node.name):
                 yield first, node.name
         else:
-            waiting[:0] = [each for each in ast.iter_child_nodes(node) if _holds(each)]
+            inner = f"{within}{node.name}." if isinstance(node, ast.ClassDef) else within
+            children = [each for each in ast.iter_child_nodes(node) if _holds(each)]
+            waiting[:0] = [(each, inner) for each in children]
+
+
+def _is_declared(module: object, name: str) -> bool:
+    """True if the name of a function leads to one that declared something."""
+    for part in name.split("."):
+        module = getattr(module, part, None)
+    return hasattr(module, ATTRIBUTE)
 
 
 def _mentions(node: ast.expr, names: Collection[str]) -> bool:

@@ -14,7 +14,7 @@ from ..contrasts.power import Prospect, prospect_of
 from ..errors import BadDesign, BadSetting, BiasError, Diagnostics
 from ..experiments.experiment import Experiment
 from ..providers.base import ProviderContext
-from ..providers.destinations import PAIRS, destinations
+from ..providers.destinations import NOT_OF_FILES, destinations
 from ..recording.caller import OnTrial, Progress, Terms, ignore_trial
 from ..recording.collector import CollectionReport, collect
 from ..recording.estimate import called_models
@@ -85,7 +85,7 @@ def record(
     terms = replace(terms_of(project, experiments, limits), on_trial=on_trial)
     jobs, refused = jobs_of(project, selected)
     called = (m for job in jobs for m, _ in called_models(job.experiment, job.roles))
-    for line in destinations(called, project.recordings.roster):
+    for line in destinations(called, project.recordings.roster, settings.environ):
         say(f"recording through {line}")
     report = collect(jobs, terms, progress, say, held)
     report.jobs += refused
@@ -153,8 +153,8 @@ def terms_of(project: Project, experiments: Iterable[Experiment], limits: Limits
 
     def environ() -> Mapping[str, str]:
         # A file that an ini file names may hold keys; it says not where they go.
-        allowed = {PAIRS: settings.environ.get(PAIRS, "")}
-        return {**read_environment(settings.environ, settings.env_file), **allowed}
+        read, own = read_environment(settings.environ, settings.env_file), settings.environ
+        return {n: value for n, value in read.items() if n in own or n not in NOT_OF_FILES}
 
     return Terms(
         mode=settings.record,
@@ -188,6 +188,7 @@ def make_plan(project: Project, cases: Iterable[Case]) -> RecordingPlan:
         limits=settings.limits,
         mode="all" if settings.record == "all" else "missing",
         roles_of=recordings.roles,
+        environ=settings.environ,
     )
 
 

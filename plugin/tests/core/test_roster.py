@@ -98,6 +98,8 @@ BAD: list[tuple[str, str, str, str]] = [
         f"{MODEL} request",
         "maxOutputTokens is set by the key max_output_tokens of this table",
     ),
+    (MODEL, "request = {guided_json = {}}", f"{MODEL} request", "is what the experiment sends"),
+    (MODEL, 'request = {text = "x"}', f"{MODEL} request", "text must be a table"),
     (MODEL, "request = {day = 2026-01-01}", f"{MODEL} request.day", "JSON"),
     (MODEL, 'request = {api_key = "k"}', f"{MODEL} request.api_key", "in the environment"),
     ('[models."codex/m"]', "request = {a = 1}", '[models."codex/m"] request', "no further fields"),

@@ -26,6 +26,24 @@ TRY = FAILS.format(INDENTED.format("hypotheses"))
 INNER = "\n\ndef made():\n" + INDENTED.format("hypotheses")
 EITHER = "hypotheses(GAME, NUMBER) if __file__ == '' else (lambda test: test)"
 BODY = "\ndef test_number():\n    pass\n"
+WRAPS = """
+import functools
+
+
+def wrapped(function):
+    @functools.wraps(function)
+    def wrapper(*given):
+        return function(*given)
+    return wrapper
+
+
+def plain(function):
+    def other():
+        return function()
+    return other
+
+
+"""
 RED = (1, "3 passed", f"problem: {FILE}: … {LINE}")
 
 SCENARIOS = {
@@ -53,6 +71,17 @@ SCENARIOS = {
         under("__bias_optional__ = 'needs a licence'\nif False:"), "-k low", 0, "", f"!{LINE}"
     ),
     "it holds": Scenario(under("if True:"), "", 0, "4 passed", f"!{LINE}"),
+    "wrapped": Scenario(
+        lambda s: s.change(
+            FILE,
+            HYPOTHESIS,
+            f"{WRAPS}@hypotheses(GAME, NUMBER)\n@plain\n@wrapped\ndef test_number():\n    pass\n",
+        ),
+        "",
+        0,
+        "4 passed",
+        f"!{LINE}",
+    ),
     "within a function": Scenario(
         lambda s: s.change(FILE, HYPOTHESIS, HYPOTHESIS + INNER),
         "",

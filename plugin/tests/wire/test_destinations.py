@@ -88,9 +88,13 @@ def test_no_key_goes_over_plain_http_to_a_public_host(line: str) -> None:
 def test_hosts_wires_and_variables_of_endpoints_are_listed() -> None:
     roster = roster_of("https://gw.example/v1", KEY, HEADER)
     line = "grader: https://gw.example, openai-chat, key from AWS_SECRET_ACCESS_KEY, GITHUB_TOKEN"
-    assert destinations(["openai/m", "grader/a", "grader/b"], roster) == (line,)
-    (line,) = destinations(["grader/a"], roster_of("https://gw.example/v1"))
+    assert destinations(["openai/m", "grader/a", "grader/b"], roster, {}) == (line,)
+    (line,) = destinations(["grader/a"], roster_of("https://gw.example/v1"), {})
     assert line.endswith("openai-chat, no key")
+    elsewhere = {"OPENAI_BASE_URL": "https://gw.example/v1"}
+    assert destinations(["openai/m"], Roster(), elsewhere) == (
+        "openai: https://gw.example, as OPENAI_BASE_URL says, key from OPENAI_API_KEY",
+    )
 
 
 @pytest.mark.parametrize(

@@ -141,9 +141,22 @@ def test_an_event_stream_is_put_together(router: respx.MockRouter, *, asks: bool
     assert body_of(route).get("stream", False) == asks
 
 
+@pytest.mark.usefixtures("nothing_set")
+@pytest.mark.parametrize("text", ["Five\u2028and\u0085six.", "Five."])
+def test_an_end_without_a_word_is_the_model_s_and_lines_are_those_of_the_stream(
+    router: respx.MockRouter, text: str
+) -> None:
+    at = Endpoint("gateway", SECRET, f"{GATEWAY}/v1", stream=True)
+    chunk = json.dumps({"choices": [{"delta": {"content": text}}]}, ensure_ascii=False)
+    said = f"data: {chunk}\r\n\r\ndata: [DONE]\r\n\r\n"
+    router.post(f"{GATEWAY}/v1/chat/completions").respond(text=said, headers=STREAM)
+    reply = mocker.ask(lambda: open_wire("openai-chat", at))
+    assert (reply.text, reply.finish) == (text, "stop")
+
+
 FAILED = {"error": {"message": "The server had an error.", "code": 503}}
 BROKEN = {
-    "before its end": (chunks(*WORDS), "the reply is not a chat completion"),
+    "before its end": (chunks(*WORDS, end=""), "the reply is not a chat completion"),
     "by an error": (f"data: {json.dumps(FAILED)}\n\n", "The server had an error."),
     "by a choice that is none": ('data: {"choices": [1]}', "the reply is not"),
     "in a chunk": (chunks(*WORDS)[:150], "the reply is not"),
