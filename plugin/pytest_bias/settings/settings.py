@@ -254,6 +254,11 @@ def read_settings(given: Given) -> Settings:
     for name, problem in needed.items():
         if read[name] is not None and not is_folder(read[name]):
             raise given.refusal(name, problem, read[name])
+    for name in ("report", "results", "summary"):
+        if read[name] is not None and read[name].suffix == ".py":
+            raise given.refusal(
+                name, "names a Python module, which is not overwritten", read[name]
+            )
     named = given.environ.get("GITHUB_STEP_SUMMARY")
     job_summary = Path(named) if named and given.text("summary") != OFF else None
     accepts = given.is_typed("accept")

@@ -95,6 +95,12 @@ def test_values_outside_their_domain_are_refused(name: str) -> None:
                 settings(options, **ini)
 
 
+@pytest.mark.parametrize("name", ["report", "results", "summary"])
+def test_an_output_in_place_of_a_python_module_is_refused(name: str) -> None:
+    with pytest.raises(BadSetting, match=r"test_coin\.py: names a Python module"):
+        settings({name: "bias_tests/coin/test_coin.py"})
+
+
 FOLDERS = [o for o in OPTIONS.values() if o.takes == "DIR"]
 
 
