@@ -63,7 +63,7 @@ def models() -> tuple[str, ...]:
 def results(cases: str, models: Sequence[str], *given: str) -> Mapping[str, Any]:
     """The results of ``models`` in ``cases``, run once with ``given``, as their file has them."""
     with tempfile.TemporaryDirectory(prefix="pytest-bias-") as folder:
-        path, written = (Path(folder) / f"results{part}.json" for part in ("", ".partial"))
+        path = Path(folder) / "results.json"
         command = [sys.executable, "-m", "pytest", cases, "-p", "no:cacheprovider"]
         command += ["-p", "pytest-bias"]
         command += [f"--bias-model={model}" for model in models]
@@ -73,9 +73,9 @@ def results(cases: str, models: Sequence[str], *given: str) -> Mapping[str, Any]
         run = subprocess.run(  # noqa: S603  (our own suite)
             command, cwd=ROOT, env=keep, capture_output=True, text=True, check=False
         )
-        if run.returncode not in (0, 1) or not written.exists():
+        if run.returncode not in (0, 1) or not path.exists():
             raise RuntimeError(run.stdout + run.stderr)
-        return cast("Mapping[str, Any]", json.loads(written.read_text(encoding="utf-8")))
+        return cast("Mapping[str, Any]", json.loads(path.read_text(encoding="utf-8")))
 
 
 def analyses(cases: str, models: Sequence[str]) -> Sequence[Mapping[str, Any]]:

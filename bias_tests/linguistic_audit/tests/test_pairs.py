@@ -127,7 +127,7 @@ def test_the_readmes_example_from_csv_to_verdicts(tmp_path: Path) -> None:
             check=False,
         )
         assert run.returncode == 1, run.stdout
-        (analysis,) = json.loads((tmp_path / "r.partial.json").read_text("utf-8"))["analyses"]
+        (analysis,) = json.loads((tmp_path / "r.json").read_text("utf-8"))["analyses"]
         assert all(control["seen"] for control in analysis["controls"]), analysis["controls"]
         found.append({each["id"]: each["status"] for each in analysis["verdicts"]})
     assert found[0] == found[1]
