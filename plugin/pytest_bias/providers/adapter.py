@@ -117,7 +117,7 @@ class Adapter(ABC):
                 body = client.secrets.purged(_json(response))
             except ValueError:
                 body = client.secrets.purged(response.text)
-            if prompt_outcome(body) is None:
+            if prompt_outcome(body, response.status_code) is None:
                 return client.error_response(name, response, body, sent)
         else:
             streamed = is_stream(response)
@@ -176,7 +176,7 @@ def completion(
 
     Of an error it is what :func:`.outcomes.prompt_outcome` says.
     """
-    outcome = prompt_outcome(body)
+    outcome = prompt_outcome(body, response.status_code)
     if outcome is not None and isinstance(body, list):
         (body,) = body
     if not isinstance(body, dict):

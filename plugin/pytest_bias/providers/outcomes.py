@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 from .failures import error_details, error_message, error_of
@@ -30,27 +31,50 @@ _CODES = {
 """A vendor's own word for an error → what it is of its prompt: those of Azure, OpenAI, Alibaba,
 new-api, Google, Zhipu, MiniMax, llama.cpp and GitHub."""
 
+# What says it of a prompt or reply, whatever the status.
+_BY_NAME = re.compile(
+    r"ContentPolicyViolation|DataInspectionFailed|content exists risk|敏感内容|"
+    r"prompt was flagged|output blocked by content filtering|blocked entity detected|"
+    r"guardrail checks [^.]{0,20}in the config failed",
+    re.IGNORECASE,
+)
 # A filter acts, and says by what it does.
 _ACTS = re.compile(
-    r"violat|flagged|block|reject|trigger|detect|refus|filtered|contain|interven|inspect|comply|"
-    r"failed",
+    r"violat|flagged|block|reject|trigger|detect|refus|filtered|contain|interven|inspect|comply",
     re.IGNORECASE,
 )
 _BY_WHAT = re.compile(
     r"(?:content|usage|safety|acceptable.use|responsible.ai)(?: \w+)? "
-    r"(?:polic(?:y|ies)|guidelines|practices|rules|filters?|system)|moderation|guardrail|"
-    r"safety_check|data inspection|(?:prompt|response)(?: pattern)?(?: is| was)? blocked|"
+    r"(?:polic(?:y|ies)|guidelines|practices|rules|filters?|system)|data inspection|"
+    r"(?:prompt|response)(?: pattern)?(?: is| was)? blocked|"
     r"(?:unsafe|unlawful|illegal|inappropriate|harmful|(?<!-)sensitive)(?: or \w+)? "
     r"(?:content|words?|information|prompt|input|output)",
     re.IGNORECASE,
 )
-_BY_NAME = re.compile(
-    r"ContentPolicyViolation|DataInspectionFailed|content exists risk|敏感内容", re.IGNORECASE
+# Parts of gateways, which may be down or set wrongly: they must act on what was said.
+_GUARDS = re.compile(r"moderation|guardrail|safety_check", re.IGNORECASE)
+_STOPPED = r"(?:violat|flagged|block|filtered|trigger|interven)"
+_SAID = r"\b(?:prompt|content|input|output|message|response|reply)s?\b"
+_GUARDED = re.compile(
+    rf"{_SAID}[^.]{{0,60}}{_STOPPED}|{_STOPPED}[^.]{{0,60}}{_SAID}|"
+    r"\brequest (?:was |is |has been )?(?:blocked|flagged) by|"
+    r"violat\w* (?:\w+ ){0,2}(?:moderation|guardrail)|guardrail[ _]interven",
+    re.IGNORECASE,
 )
+_OUT_OF_ORDER = re.compile(
+    r"rate.?limit|unavailable|timed? ?out|failed to satisfy|"
+    r"(?:unknown|unrecogni[sz]ed|unexpected|unsupported) (?:\w+ )?"
+    r"(?:field|parameter|argument|property|key|value|setting)",
+    re.IGNORECASE,
+)
+"""A rate, an outage or a wrong setting, of filters too."""
+
 _DENIED = re.compile(
     r"\b(?:account|organi[sz]ation|resource|access|project|subscription|key)\b[^.]{0,40}"
     r"(?:disabled|deactivated|suspended|terminated|banned|blocked|revoked|restricted)|"
-    r"\baccount (?:has been|was|is) \w+",
+    r"\b(?:account|organi[sz]ation) (?:has been|was|is) \w+|"
+    r"\b(?:you|users?|IP(?: address)?)(?: \S*[\d'\"]\S*)? (?:have been|has been|was|were|is|are) "
+    r"(?:\w+ly )?(?:disabled|suspended|banned|blocked|restricted|flagged|denied|limited)",
     re.IGNORECASE,
 )
 """What is refused to the user, whatever the prompt, for policies too."""
@@ -70,14 +94,23 @@ _OF_ANOTHER = re.compile(
 )
 """What is too much here is the limit of the reply, or a rate."""
 
+_SHARES = re.compile(
+    r"(\d+) (?:in the messages|in your prompt|of text input|`inputs` tokens)[^)]{0,80}?"
+    r"(\d+) (?:(?:in|for) the (?:completion|output)|`max_new_tokens`)|"
+    r"`max_tokens` exceed context limit: (\d+) \+ (\d+)"
+)
+"""Tokens of the prompt, and those that are kept for the reply."""
+
 _REPLIES = {"choices", "output", "content", "candidates"}
 """Fields of a body that is a reply, at one vendor or another."""
 
 
-def prompt_outcome(body: object) -> tuple[str, str] | None:
+def prompt_outcome(body: object, status: int = HTTPStatus.OK) -> tuple[str, str] | None:
     """Text and end of the reply that ``body`` stands for, an error; None where it is no outcome.
 
-    The text is the model's own where a gateway refused it, as no JSON of the schema, else ''.
+    ``status`` is the response's: what servers say of rates and failures of their own, in words
+    that are not known, is no filter's. The text is the model's own where a gateway refused it, as
+    no JSON of the schema, else ''.
     """
     if isinstance(body, list) and len(body) == 1:  # as Google's gateways send it
         body = body[0]
@@ -88,9 +121,12 @@ def prompt_outcome(body: object) -> tuple[str, str] | None:
     said = details.get("failed_generation")  # Groq's
     if isinstance(said, str):
         return said, _BROKEN
+    if _is_of_limit(message):
+        return None
     known = (_CODES[code] for code in _codes(details) if code in _CODES)
-    end = next(known, None) or _in_words(message)
-    return ("", end) if end else prompt_outcome(_quoted(details))
+    passing = any(map(_is_passing, (status, details.get("code"))))
+    end = next(known, None) or _in_words(message, passing=passing)
+    return ("", end) if end else prompt_outcome(_quoted(details), status)
 
 
 def _of_choice(body: Mapping[str, Any]) -> object:
@@ -100,10 +136,28 @@ def _of_choice(body: Mapping[str, Any]) -> object:
     return choice.get("error") if isinstance(choice, dict) else None
 
 
-def _in_words(message: str) -> str | None:
+def _is_of_limit(message: str) -> bool:
+    """True if the larger part of what is too long is kept for the reply: the setting is wrong."""
+    shares = _SHARES.search(message)
+    prompt, reply = map(int, filter(None, shares.groups())) if shares else (0, 0)
+    return reply > prompt
+
+
+def _is_passing(status: object) -> bool:
+    """True for the status of a rate, or of a server's own failure."""
+    known = str(status)
+    return known == "429" or re.fullmatch(r"5\d\d", known) is not None
+
+
+def _in_words(message: str, *, passing: bool) -> str | None:
     if _DENIED.search(message):
         return None
-    if _BY_NAME.search(message) or (_ACTS.search(message) and _BY_WHAT.search(message)):
+    if _BY_NAME.search(message):
+        return _FILTERED
+    if not (passing or _OUT_OF_ORDER.search(message)) and (
+        (_GUARDS.search(message) and _GUARDED.search(message))
+        or (_ACTS.search(message) and _BY_WHAT.search(message))
+    ):
         return _FILTERED
     of_prompt = _IN_TOKENS.search(message) and not _OF_ANOTHER.search(message)
     return _TOO_LONG if of_prompt and _NO_ROOM.search(message) else None

@@ -184,6 +184,18 @@ OUTCOMES: dict[str, tuple[int, object, str]] = {
         "Trying to keep the first 9 tokens when context the overflows.",
         "prompt_too_long",
     ),
+    "OpenAI's window and limit": (
+        400,
+        "This model's maximum context length is 8 tokens (7 in the messages, 2 in the completion)",
+        "prompt_too_long",
+    ),
+    "a user's prompt": (400, "The prompt you sent was blocked by a guardrail", "content_filter"),
+    "LiteLLM's presidio": (
+        400,
+        "Blocked entity detected: PERSON by Guardrail: presidio.",
+        "content_filter",
+    ),
+    "a request": (403, "Request blocked by guardrail", "content_filter"),
     "LiteLLM's window": (500, "litellm.ContextWindowExceededError: x", "prompt_too_long"),
 }
 
@@ -214,7 +226,7 @@ def test_minimax_says_its_errors_with_the_status_of_a_reply(
         assert f"but an error: {words}" in str(line.failed())
 
 
-DENIED = {
+DENIED: dict[str, tuple[int, object]] = {
     "a key": (401, "Incorrect API key provided."),
     "a permission": (403, "The caller does not have permission to execute this operation."),
     "an account": (403, "Your account was disabled for violations of our usage policies."),
@@ -231,16 +243,60 @@ DENIED = {
     "a setting": (400, "Invalid input: 'temperature' exceeds the maximum of 2."),
     "a limit that exceeds": (400, "Invalid input: max_tokens exceeds the limit of the model."),
     "a route": (404, "No endpoints available matching your guardrail restrictions."),
+    "a limit beside a short prompt": (
+        400,
+        {
+            "message": "This model's maximum context length is 4097 tokens. However, you "
+            "requested 5000 tokens (100 in the messages, 4900 in the completion).",
+            "code": "context_length_exceeded",
+        },
+    ),
+    "TGI's limit": (
+        422,
+        "`inputs` + `max_new_tokens` must be <= 8. Given: 3 `inputs` tokens and 6 `max_new_tokens`",
+    ),
+    "Anthropic's limit": (
+        400,
+        "input length and `max_tokens` exceed context limit: 3 + 6 > 8, decrease input length",
+    ),
+    "a field": (400, "Unknown field 'moderation' detected"),
+    "a guardrail's name": (
+        400,
+        "1 validation error detected: Value at 'guardrailIdentifier' failed to satisfy constraint",
+    ),
+    "a filter that is down": (400, "Content blocked: the moderation is unavailable"),
+    "a user": (403, "You have been blocked for violating our usage policies"),
+    "a user by name": (403, "User 'u-1' was banned: content policy violations"),
+    "an address": (403, "Your IP address has been temporarily blocked: usage policy violations"),
+    "an organization": (403, "Your organization has been flagged for violating usage policies"),
     "a rate": (413, "Request too large: input tokens per minute exceed the limit."),
 }
 
 
 @pytest.mark.parametrize(("status", "message"), DENIED.values(), ids=DENIED)
 def test_what_is_denied_whatever_the_prompt_stays_fatal(
-    line: Line, status: int, message: str
+    line: Line, status: int, message: object
+) -> None:
+    line.answers(status, json={"error": message})
+    assert line.failed().fatal
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "message"),
+    [
+        (500, "transient", "Guardrail presidio failed: 503 Service Unavailable"),
+        (503, "transient", "The content was blocked: the content filter does not answer"),
+        (429, "rate_limit", "Rate limit of the moderation endpoint reached; request rejected"),
+        (429, "rate_limit", "Your input was flagged too often by moderation"),
+    ],
+)
+def test_rates_and_outages_of_filters_pass(
+    line: Line, status: int, kind: str, message: str
 ) -> None:
     line.refuses(status, message)
-    assert line.failed().fatal
+    assert line.failed().kind == kind
+    line.answers(json={"error": {"code": status, "message": message}})
+    assert line.failed().kind == kind
 
 
 @pytest.mark.parametrize("text", ["it takes nine minutes", "", '{"score": 5}'])

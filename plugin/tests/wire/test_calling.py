@@ -381,6 +381,11 @@ def test_a_refused_setting_is_named_with_the_line_that_sets_it_or_leaves_it_out(
     assert told(WARM, "HTTP 500: Internal Server Error", temperature=0.5).endswith(
         f"(temperature is sent, set in {section})"
     )
+    long = replace(REQUEST, parameters=Parameters(max_output_tokens=4900))
+    window = "HTTP 400: maximum context length is 4097 tokens (100 in the messages, 4900 in the …)"
+    assert told(long, window, max_output_tokens=4900).endswith(
+        f"(max_output_tokens is sent, set in {section})"
+    )
     for problem in ("HTTP 401: no schema", "HTTP 400: Bad request"):
         assert told(structured, problem) == f"acme/one: {problem}"
     streams = told(REQUEST, "HTTP 400: This model only supports stream mode")
