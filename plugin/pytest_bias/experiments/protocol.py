@@ -8,7 +8,7 @@ interaction) and ``together()`` (several at once). Both only *describe* what is 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from types import NoneType
@@ -166,7 +166,7 @@ class Subject:
             request = Request(messages, self.parameters, name, schema, to=self.role)
 
         def accept(completion: Completion) -> Reply[Any]:
-            text, finish = spoken(completion.text, messages), completion.finish
+            text, finish = spoken(completion.text, self._asked(messages)), completion.finish
             inside: str | None = None
             value: object
             if reply is None:
@@ -182,6 +182,15 @@ class Subject:
             return Reply(value, text, said, completion.latency, bare)
 
         return cast("Reply[Any]", await Ask(request, accept, attempts))
+
+    def _asked(self, messages: Iterable[Message]) -> list[str]:
+        """The protocol's own texts among ``messages``, without the system prompt always given."""
+        always = self.system or ""
+        return [
+            each.text.removeprefix(always) if each.role == "system" else each.text
+            for each in messages
+            if each.role != "assistant"
+        ]
 
 
 def _check_ask(

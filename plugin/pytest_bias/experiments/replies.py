@@ -6,7 +6,7 @@ import functools
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
@@ -152,28 +152,27 @@ def _plain_schema(node: object) -> object:
     }
 
 
-def spoken(text: str, asked: Iterable[Message] = ()) -> str:
+def spoken(text: str, asked: Sequence[str] = ()) -> str:
     """``text`` without thoughts before the reply and marks of its end after it.
 
     A thought may lack its opening tag, which a server put into the prompt, or its closing one,
-    where the limit on tokens ended it: all of it is a thought then. Tags that one of the user's
-    messages in ``asked`` names are words of the experiment's, and left alone.
+    where the limit on tokens ended it: all of it is a thought then. Tags that one of the
+    experiment's own texts in ``asked`` names are left alone.
     """
     if not any(mark in text for mark in _MARKED):
         return text
-    named = [message.text for message in asked if message.role == "user"]
     rest, at = text, 0
     while end := _ENDED.search((bare := rest.rstrip())[-_LONGEST_MARK:]):
         rest = bare[: -len(end[0])].rstrip()
     while (end := _THOUGHT_ENDS.search(rest, at)) and not _is_json(rest[at:].strip(_BLANK)):
         opening = end[0].replace("/", "")
-        if any(opening in each for each in named):
+        if any(opening in each for each in asked):
             break
         if end[1] and not rest[at:].lstrip(_BLANK).startswith(opening):
             break
         at = end.end()
     begun = _THOUGHT_BEGINS.match(rest, at)
-    if begun and not any(begun[1] in each for each in named):
+    if begun and not any(begun[1] in each for each in asked):
         at = len(rest)
     return rest[at:].strip(_BLANK) if at or len(rest) < len(text) else text
 

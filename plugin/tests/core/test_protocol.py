@@ -38,6 +38,9 @@ def carry_out(request: pytest.FixtureRequest) -> Callable[[Body, Script], object
 CarryOut = Callable[[Body, Script], object]
 
 
+TAGGED = "<reasoning>Nine.</reasoning>So nine."
+
+
 def in_order(script: Script) -> list[Place]:
     return sorted(script.places, key=lambda p: ((*p.branch, p.turn), p.attempt))
 
@@ -88,6 +91,21 @@ def test_a_system_prompt_of_the_models_own_stands_first_and_once(
         ("user", "Two?"),
         ("assistant", "ok"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("own", "read"),
+    [(f"End with {TAGGED}", TAGGED), ("Be brief.", "So nine."), (None, "So nine.")],
+)
+def test_tags_that_the_experiments_own_system_prompt_asks_for_stay(
+    own: str | None, read: str
+) -> None:
+    async def body(subject: Subject) -> tuple[str, str]:
+        first = await subject.ask("One?", system=own)
+        return first.text, (await subject.ask("Two?", after=first)).text
+
+    always = Subject(PARAMETERS, system="Think in <reasoning> tags.")
+    assert drive_at_once(body(always), Script(lambda *_: TAGGED)) == (read, read)
 
 
 def test_an_invalid_reply_is_asked_for_again_with_the_same_request(carry_out: CarryOut) -> None:

@@ -383,10 +383,7 @@ def test_other_text_is_left_as_it_is(text: str) -> None:
 
 def test_tags_that_the_experiment_asks_for_are_its_own() -> None:
     text = "<thinking>Nine.</thinking>So nine."
-    asked = Message("user", "Think in <thinking> tags first.")
-    assert spoken(text, [asked]) == text
-    told = Message("system", "Think in <thinking></thinking> tags first.")
-    assert spoken(text, [told]) == "So nine."
+    assert spoken(text, ["Think in <thinking> tags first."]) == text
 
 
 def lenient(of: Experiment) -> Experiment:
