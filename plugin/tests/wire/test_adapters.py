@@ -253,7 +253,7 @@ DENIED: dict[str, tuple[int, object]] = {
     ),
     "TGI's limit": (
         422,
-        "`inputs` + `max_new_tokens` must be <= 8. Given: 3 `inputs` tokens and 6 `max_new_tokens`",
+        "`inputs` + `max_new_tokens` must be <= 8: 3 `inputs` tokens and 6 `max_new_tokens`",
     ),
     "Anthropic's limit": (
         400,
