@@ -263,13 +263,13 @@ def record_of(outcome: Outcome, measures: Sequence[Measure]) -> Record:
     missing = outcome.missing
     try:
         if outcome.values is not None:
-            values = outcome.values
-            if any(
-                measure.name == FORMAT_KEPT for measure in measures
-            ):  # a table has no such column
-                values = {FORMAT_KEPT: outcome.format_kept is not False, **values}
+            given = outcome.values
+            if any(measure.name == FORMAT_KEPT for measure in measures):
+                # A table has no such column.
+                given = {FORMAT_KEPT: outcome.format_kept is not False, **given}
             for measure in measures:
-                measure.check_range(values.get(measure.name))
+                measure.check_range(given.get(measure.name))
+            values = given  # a value that is none leaves none
         elif missing is None:
             values = {
                 measure.name: measure.of(

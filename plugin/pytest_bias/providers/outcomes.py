@@ -95,8 +95,8 @@ _OF_ANOTHER = re.compile(
 """What is too much here is the limit of the reply, or a rate."""
 
 _SHARES = re.compile(
-    r"(\d+) (?:in the messages|in your prompt|of text input|`inputs` tokens)[^)]{0,80}?"
-    r"(\d+) (?:(?:in|for) the (?:completion|output)|`max_new_tokens`)|"
+    r"(?<!\d)(\d+) (?:in the messages|in your prompt|of text input|`inputs` tokens)[^)]{0,80}?"
+    r"(?<!\d)(\d+) (?:(?:in|for) the (?:completion|output)|`max_new_tokens`)|"
     r"`max_tokens` exceed context limit: (\d+) \+ (\d+)"
 )
 """Tokens of the prompt, and those that are kept for the reply."""

@@ -200,7 +200,9 @@ def test_a_key_comes_from_the_named_file_and_the_environment_comes_first(
     unkeyed: Suite, stranger: tuple[str, list[str]]
 ) -> None:
     url, paths = stranger
-    unkeyed.file("keys.env", f"OPENAI_API_KEY=of-the-file\nOPENAI_BASE_URL={url}/v1\n")
+    # A file of keys says not where they go.
+    unkeyed.file("keys.env", "OPENAI_API_KEY=of-the-file\nOPENAI_BASE_URL=http://127.0.0.1:9/v1\n")
+    unkeyed.monkeypatch.setenv("OPENAI_BASE_URL", f"{url}/v1")
     unkeyed.check(OPENAI, 1, "", "OPENAI_API_KEY, which is not set")
     assert paths == []
     unkeyed.check(f"{OPENAI} --bias-env-file=keys.env", 1, "", "HTTP 401")
