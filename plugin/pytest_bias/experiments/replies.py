@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import json
 import math
+import pkgutil
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from ..errors import BadDesign, InvalidReply
@@ -33,8 +33,7 @@ def refusal_phrases(*kinds: str) -> tuple[str, ...]:
     Of the kind ``phrases`` are those that refuse wherever they stand, of ``instead`` those that do
     in what stands in an answer's place.
     """
-    file = Path(__file__).with_name("refusals.json")
-    languages = json.loads(file.read_text(encoding="utf-8")).values()
+    languages = json.loads(cast("bytes", pkgutil.get_data(__package__, "refusals.json"))).values()
     return tuple(phrase for each in languages for kind in kinds for phrase in each[kind])
 
 
