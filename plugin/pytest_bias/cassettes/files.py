@@ -9,6 +9,7 @@ import stat
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from io import FileIO
 from pathlib import Path
 
 from ..errors import FileProblem, NotReadable
@@ -182,3 +183,32 @@ def remove_leftovers(path: Path) -> None:
     """
     for left in path.parent.glob(f".{glob.escape(path.name)}.*"):
         left.unlink(missing_ok=True)
+
+
+def append_whole(file: FileIO, data: bytes) -> None:
+    """Append ``data`` to an unbuffered file and sync it: all of it, or nothing and OSError."""
+    end = file.seek(0, os.SEEK_END)
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[file.write(rest) or 0 :]
+        os.fsync(file.fileno())
+    except OSError:
+        with suppress(OSError):
+            file.truncate(end)
+        raise
+
+
+def open_journal(journal: Path) -> FileIO:
+    """A journal to append to, without the half line a killed recording may have left.
+
+    Its name is on disk before anything is written to it.
+    """
+    make_folder(journal.parent)
+    file = journal.open("a+b", buffering=0)
+    sync_folder(journal.parent)
+    file.seek(0)
+    whole, separator, rest = file.read().rpartition(b"\n")
+    if rest:
+        file.truncate(len(whole) + len(separator))
+    return file

@@ -10,7 +10,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from io import FileIO
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from ..errors import FileProblem, NotWritten
 from ..experiments.messages import Completion
 from ..experiments.replay import PendingRequest
 from . import format as cassette_format
-from .files import alone, make_folder, sync_folder
+from .files import alone, append_whole, open_journal, sync_folder
 from .format import Provenance, encode_provenance, encoded, replies_on
 from .measured import MeasuredTrial, encode_measured
 from .spill import spill
@@ -79,7 +79,7 @@ class Recorder:
     def open(self) -> None:
         """Open the journal: where that fails, it fails before anything is paid."""
         if self._file is None:
-            self._file = _opened(self.cassette.journal_path)
+            self._file = open_journal(self.cassette.journal_path)
 
     def add(self, pending: PendingRequest, completion: Completion) -> None:
         """Keep a reply: when this returns it is on disk."""
@@ -147,16 +147,7 @@ class Recorder:
         """Append ``data`` to the journal, all of it or nothing."""
         file = self._file
         assert file is not None  # noqa: S101  (opened by the caller)
-        end = file.seek(0, os.SEEK_END)
-        try:
-            rest = memoryview(data)
-            while rest:
-                rest = rest[file.write(rest) or 0 :]
-            os.fsync(file.fileno())
-        except OSError:
-            with suppress(OSError):
-                file.truncate(end)
-            raise
+        append_whole(file, data)
 
     def close(
         self, *, merge: bool = True, lost: Iterable[str] = (), requested: Iterable[str] = ()
@@ -192,18 +183,3 @@ class Recorder:
         if path is not None:
             self.spilled = path, number
             self._pending.clear()
-
-
-def _opened(journal: Path) -> FileIO:
-    """A journal to append to, without the half line a killed recording may have left.
-
-    Its name is on disk before anything is written to it.
-    """
-    make_folder(journal.parent)
-    file = journal.open("a+b", buffering=0)
-    sync_folder(journal.parent)
-    file.seek(0)
-    whole, separator, rest = file.read().rpartition(b"\n")
-    if rest:
-        file.truncate(len(whole) + len(separator))
-    return file

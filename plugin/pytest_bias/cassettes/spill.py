@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import tempfile
-from contextlib import suppress
 from pathlib import Path
 from stat import S_ISREG
 
 from ..experiments.canonical import digest
-from .files import make_folder, sync_folder
+from .files import append_whole, open_journal
 
 _DIGITS = 16
 
@@ -33,15 +32,9 @@ def spill(journal: Path, data: bytes) -> Path | None:
     with os.fdopen(handle, "ab", buffering=0) as file:
         if not _is_ours(handle):
             return None
-        end = file.seek(0, os.SEEK_END)
         try:
-            rest = memoryview(data)
-            while rest:
-                rest = rest[file.write(rest) or 0 :]
-            os.fsync(handle)
+            append_whole(file, data)
         except OSError:
-            with suppress(OSError):
-                file.truncate(end)
             return None
     return path
 
@@ -60,22 +53,8 @@ def take_over(journal: Path) -> bool:
         if not _is_ours(handle):
             return False
         data = file.read()
-    make_folder(journal.parent)
-    with journal.open("a+b") as file:
-        file.seek(0)
-        whole, separator, rest = file.read().rpartition(b"\n")
-        if rest:  # half a line of the write that failed
-            file.truncate(len(whole) + len(separator))
-        end = file.seek(0, os.SEEK_END)
-        try:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        except OSError:
-            with suppress(OSError):
-                file.truncate(end)
-            raise
-    sync_folder(journal.parent)
+    with open_journal(journal) as journal_file:
+        append_whole(journal_file, data)
     path.unlink()
     return True
 

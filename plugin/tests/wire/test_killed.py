@@ -130,7 +130,7 @@ recorder.os.fsync = killed
 
 HALF_A_LINE = """
 import pytest_bias.cassettes.recorder as recorder
-opened = recorder._opened
+opened = recorder.open_journal
 class Half:
     def __init__(self, file):
         self.file, self.writes = file, 0
@@ -143,7 +143,7 @@ class Half:
         self.file.write(data)
     def __getattr__(self, name):
         return getattr(self.file, name)
-recorder._opened = lambda journal: Half(opened(journal))
+recorder.open_journal = lambda journal: Half(opened(journal))
 """
 
 BEFORE_THE_MERGE_IS_SEEN = """
